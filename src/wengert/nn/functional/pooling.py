@@ -237,12 +237,7 @@ def adaptive_max_pool(ndim: int, input: Any, output_size: Sizes, return_indices:
     """`adaptive_max_pool1d` and so on, with `ndim` axes."""
     x = pooled_input(f"adaptive_max_pool{ndim}d", ndim, input)
     lengths = x.shape[-ndim:]
-    counts = output_counts(lengths, output_size)
-    if any(n % count for n, count in zip(lengths, counts, strict=True)):
-        windows = adaptive_windows(lengths, counts)
-    else:
-        size = tuple([n // count for n, count in zip(lengths, counts, strict=True)])
-        windows = sliding_windows(lengths, size, size, (1,) * ndim)
+    windows = adaptive_windows(lengths, output_counts(lengths, output_size))
     return pick_largest(x, windows, [(0, 0)] * ndim, return_indices)
 
 
@@ -257,8 +252,8 @@ def adaptive_avg_pool(ndim: int, input: Any, output_size: Sizes) -> Any:
     if counts == (1,) * ndim:
         return mean(x, tuple(range(x.ndim - ndim, x.ndim)), keepdims=True)
     if not any(n % count for n, count in zip(lengths, counts, strict=True)):
-        size = tuple([n // count for n, count in zip(lengths, counts, strict=True)])
-        return window_sum(x, windows=sliding_windows(lengths, size, size, (1,) * ndim)) / math.prod(size)
+        windows = adaptive_windows(lengths, counts)
+        return window_sum(x, windows=windows) / math.prod(map(len, windows))
     for axis, (n, count) in enumerate(zip(lengths, counts, strict=True), x.ndim - ndim):
         if n != count:
             matrix = averaging_matrix(n, count).astype(x.dtype)

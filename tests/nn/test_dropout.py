@@ -9,7 +9,7 @@ import pytest
 
 import wengert as wg
 from wengert import nn
-from wengert.nn import functional as F  # noqa: N812
+from wengert.nn import functional as F  # noqa: N812  # as programs of PyTorch call it
 
 
 def test_a_fraction_is_zero_and_the_rest_is_scaled():

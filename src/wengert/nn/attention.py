@@ -56,9 +56,10 @@ class MultiheadAttention(Module):
     ):
         if num_heads < 1 or embed_dim < 1 or embed_dim % num_heads:
             raise user_error(
-                ValueError, f"MultiheadAttention has embed_dim={embed_dim} and num_heads={num_heads}",
+                ValueError,
+                f"MultiheadAttention has embed_dim={embed_dim} and num_heads={num_heads}",
                 "embed_dim must be a multiple of num_heads.",
-            )  # fmt: skip
+            )
         self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
         self.kdim, self.vdim = kdim, vdim
         keys, values = self.input_sizes()

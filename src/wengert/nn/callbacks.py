@@ -80,7 +80,7 @@ class EarlyStopping(Callback):
         self.weights: dict[str, np.ndarray] | None = None
 
     def after_epoch(self, training: Training) -> None:
-        value = monitored(training.history, self.monitor)
+        value = monitored_value(training.history, self.monitor)
         if is_better(value, self.best, self.mode, self.min_delta):
             self.best, self.waited = value, 0
             self.weights = training.model.state_dict() if self.restore_best else None
@@ -131,7 +131,7 @@ class Schedule(Callback):
 
     def after_epoch(self, training: Training) -> None:
         if self.every == "epoch":
-            self.schedule.step(*([monitored(training.history, self.monitor)] if self.monitor else []))
+            self.schedule.step(*([monitored_value(training.history, self.monitor)] if self.monitor else []))
 
     def state_dict(self) -> dict[str, Any]:
         return {"schedule": self.schedule.state_dict()}
@@ -140,7 +140,7 @@ class Schedule(Callback):
         self.schedule.load_state_dict(state["schedule"])
 
 
-def monitored(history: Mapping[str, list[float]], name: str) -> float:
+def monitored_value(history: Mapping[str, list[float]], name: str) -> float:
     """The last value of a number of the history."""
     if name not in history:
         raise user_error(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wengert.core.errors import user_error
-from wengert.nn.callbacks import Callback, check_mode, is_better, monitored
+from wengert.nn.callbacks import Callback, check_mode, is_better, monitored_value
 from wengert.nn.packing import pack_state, unpack_state
 from wengert.nn.weights import load, save
 
@@ -65,7 +65,7 @@ class Checkpoint(Callback):
 
     def after_epoch(self, training: Training) -> None:
         if self.monitor is not None:
-            value = monitored(training.history, self.monitor)
+            value = monitored_value(training.history, self.monitor)
             if self.best is None or is_better(value, self.best, self.mode):
                 self.best = value
                 save(self.folder / BEST, training.model, {"epoch": str(training.epoch), self.monitor: repr(value)})

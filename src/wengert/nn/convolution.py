@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from wengert.core.errors import user_error
 from wengert.modes.tensor import Tensor
-from wengert.nn import functional
-from wengert.nn.inputs import refuse_length, to_precision
+from wengert.nn.functional.convolution import convolve_batch, transpose_batch
+from wengert.nn.inputs import refuse_axes, refuse_length, to_precision
 from wengert.nn.linear import draw_uniform
 from wengert.nn.module import Module
 from wengert.ops.shape.joining import pad
+from wengert.ops.signal.window_arguments import Numbers, each_axis, padding_widths, reach
 from wengert.random.generator import default_rng
 
-Numbers = int | Sequence[int]
 PADDING_MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
-
-
-def each_axis(value: Numbers, ndim: int) -> tuple[int, ...]:
-    """One number for each axis."""
-    return (value,) * ndim if isinstance(value, int) else tuple(value)
 
 
 class ConvolutionBase(Module):
@@ -52,27 +46,24 @@ class ConvolutionBase(Module):
     ) -> None:
         """Keep the arguments as attributes, with one number for each axis."""
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size = each_axis(kernel_size, self.ndim)
-        self.stride, self.dilation = each_axis(stride, self.ndim), each_axis(dilation, self.ndim)
+        self.kernel_size = self.each_axis(kernel_size, "kernel_size")
+        self.stride, self.dilation = self.each_axis(stride, "stride"), self.each_axis(dilation, "dilation")
+
+    def each_axis(self, value: Numbers, name: str, least: int = 1) -> tuple[int, ...]:
+        """An argument as one number for each axis."""
+        return each_axis(value, self.ndim, f"{type(self).__name__}: {name}", least)
 
     def as_input(self, x: Any) -> Any:
         """An input in the precision of the weights, with the right number of channels."""
         name = type(self).__name__
         x = to_precision(x, self.weight, name)
-        if x.ndim not in (self.ndim + 1, self.ndim + 2):
-            raise user_error(
-                ValueError,
-                f"{name} was given an input of shape {x.shape}",
-                f"It takes {self.ndim + 2} axes, (batch, channels, ...), or {self.ndim + 1} without a batch.",
-            )
+        refuse_axes(x, self.ndim, name)
         refuse_length(x, x.ndim - self.ndim - 1, self.in_channels, name, "in_channels")
         return x
 
 
 class Convolution(ConvolutionBase):
     """The base of `Conv1d`, `Conv2d` and `Conv3d`."""
-
-    function: ClassVar[Callable[..., Any]]
 
     def __init__(
         self,
@@ -96,26 +87,16 @@ class Convolution(ConvolutionBase):
                 f"{type(self).__name__}: padding_mode={padding_mode!r}",
                 f"The modes are {', '.join(PADDING_MODES)}.",
             )
-        self.padding: Any = padding if isinstance(padding, str) else each_axis(padding, self.ndim)
+        self.padding: Any = padding if isinstance(padding, str) else self.each_axis(padding, "padding", 0)
         self.padding_mode = padding_mode
         self.make_weights((out_channels, in_channels // groups, *self.kernel_size), bias, rng, dtype)
 
     def forward(self, input: Any) -> Any:
         x, padding = self.as_input(input), self.padding
         if self.padding_mode != "zeros":
-            widths = [(0, 0)] * (x.ndim - self.ndim) + self.widths()
-            x, padding = pad(x, widths, PADDING_MODES[self.padding_mode]), 0
-        function = type(self).function
-        return function(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
-
-    def widths(self) -> list[tuple[int, int]]:
-        """How many elements are added before and after each axis."""
-        if self.padding == "valid":
-            return [(0, 0)] * self.ndim
-        if self.padding == "same":
-            reach = [d * (n - 1) for n, d in zip(self.kernel_size, self.dilation, strict=True)]
-            return [(r // 2, r - r // 2) for r in reach]
-        return [(p, p) for p in self.padding]
+            widths = padding_widths(padding, reach(self.kernel_size, self.dilation))
+            x, padding = pad(x, [(0, 0)] * (x.ndim - self.ndim) + [*widths], PADDING_MODES[self.padding_mode]), 0
+        return convolve_batch(self.ndim, x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv1d(Convolution):
@@ -128,7 +109,6 @@ class Conv1d(Convolution):
     """
 
     ndim = 1
-    function = functional.conv1d
 
 
 class Conv2d(Convolution):
@@ -142,7 +122,6 @@ class Conv2d(Convolution):
     """
 
     ndim = 2
-    function = functional.conv2d
 
 
 class Conv3d(Convolution):
@@ -153,13 +132,10 @@ class Conv3d(Convolution):
     """
 
     ndim = 3
-    function = functional.conv3d
 
 
 class TransposedConvolution(ConvolutionBase):
     """The base of `ConvTranspose1d`, `ConvTranspose2d` and `ConvTranspose3d`."""
-
-    function: ClassVar[Callable[..., Any]]
 
     def __init__(
         self,
@@ -177,15 +153,13 @@ class TransposedConvolution(ConvolutionBase):
         dtype: Any = np.float32,
     ):
         self.set_arguments(in_channels, out_channels, kernel_size, stride, dilation, groups)
-        self.padding = each_axis(padding, self.ndim)
-        self.output_padding = each_axis(output_padding, self.ndim)
+        self.padding = self.each_axis(padding, "padding", 0)
+        self.output_padding = self.each_axis(output_padding, "output_padding", 0)
         self.make_weights((in_channels, out_channels // groups, *self.kernel_size), bias, rng, dtype)
 
     def forward(self, input: Any) -> Any:
-        x, function = self.as_input(input), type(self).function
-        return function(
-            x, self.weight, self.bias, self.stride, self.padding, self.output_padding, self.groups, self.dilation
-        )
+        sizes = (self.stride, self.padding, self.output_padding, self.groups, self.dilation)
+        return transpose_batch(self.ndim, self.as_input(input), self.weight, self.bias, *sizes)
 
 
 class ConvTranspose1d(TransposedConvolution):
@@ -196,7 +170,6 @@ class ConvTranspose1d(TransposedConvolution):
     """
 
     ndim = 1
-    function = functional.conv_transpose1d
 
 
 class ConvTranspose2d(TransposedConvolution):
@@ -207,7 +180,6 @@ class ConvTranspose2d(TransposedConvolution):
     """
 
     ndim = 2
-    function = functional.conv_transpose2d
 
 
 class ConvTranspose3d(TransposedConvolution):
@@ -218,4 +190,3 @@ class ConvTranspose3d(TransposedConvolution):
     """
 
     ndim = 3
-    function = functional.conv_transpose3d

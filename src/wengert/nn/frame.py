@@ -35,7 +35,7 @@ class Frame:
     """The modules in a module, with a `ParameterPath` for each parameter: makes one like it from other parameters.
 
     Frames are equal if their attributes are: plain ones by value, tensors and other objects by identity. A module or a
-    parameter in two places is the same in both places of what the frame makes.
+    parameter that has two paths is one object in what the frame makes, too.
     """
 
     def __init__(self, cls: type, records: list[Record]):

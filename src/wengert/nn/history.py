@@ -1,4 +1,4 @@
-"""What became of the loss and the metrics, epoch by epoch: as lists, as a table, and as a picture."""
+"""The loss and the metrics of each epoch: as lists, as a table, and as a picture."""
 
 from __future__ import annotations
 

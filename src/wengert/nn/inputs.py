@@ -32,3 +32,13 @@ def refuse_length(x: Any, axis: int, expected: int, layer: str, what: str) -> No
             f"{layer} with {what}={expected} was given an input of shape {x.shape}",
             f"It needs {expected} along {where}.",
         )
+
+
+def refuse_axes(x: Any, ndim: int, name: str) -> None:
+    """Raise an error unless an input has `ndim` axes behind that of its channels, and at most a batch before it."""
+    if x.ndim not in (ndim + 1, ndim + 2):
+        raise user_error(
+            ValueError,
+            f"{name} was given an input of shape {x.shape}",
+            f"It takes {ndim + 2} axes, (batch, channels, ...), or {ndim + 1} without a batch.",
+        )

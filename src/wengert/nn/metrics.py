@@ -21,7 +21,7 @@ def accuracy(output: Any, target: Any) -> float:
     output, target = np.asarray(output), np.asarray(target)
     if output.shape == target.shape:
         return float(((output > 0) == (target > 0.5)).mean())
-    check_classes(output, target)
+    check_scores(output, target)
     return float((output.argmax(1) == target).mean())
 
 
@@ -34,7 +34,7 @@ def top_k_accuracy(k: int) -> Callable[[Any, Any], float]:
 
     def metric(output: Any, target: Any) -> float:
         output, target = np.asarray(output), np.asarray(target)
-        check_classes(output, target)
+        check_scores(output, target)
         chosen = np.take_along_axis(output, np.expand_dims(target, 1), 1)
         return float(((output > chosen).sum(1) < k).mean())
 
@@ -60,7 +60,7 @@ def mean_squared_error(output: Any, target: Any) -> float:
     return float(np.square(np.asarray(output) - np.asarray(target)).mean())
 
 
-def check_classes(output: np.ndarray, target: np.ndarray) -> None:
+def check_scores(output: np.ndarray, target: np.ndarray) -> None:
     """Raise an error if the shapes are not those of scores and classes."""
     if output.ndim < 2 or (output.shape[0], *output.shape[2:]) != target.shape:
         raise user_error(

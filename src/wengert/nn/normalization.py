@@ -10,12 +10,13 @@ import numpy as np
 from wengert.core.errors import user_error
 from wengert.modes.tensor import Tensor
 from wengert.nn import functional
+from wengert.nn.functional.normalization import as_shape
 from wengert.nn.inputs import refuse_length, to_precision
 from wengert.nn.module import Module, Parameter
 
 
 class LayerNorm(Module):
-    """Each element of a batch with mean 0 and variance 1 along the last axes, then scaled and shifted.
+    """Each sample of a batch with mean 0 and variance 1 along the last axes, then scaled and shifted.
 
     >>> LayerNorm(2, eps=0.0)(np.array([[1.0, 3.0]])).tolist()
     [[-1.0, 1.0]]
@@ -44,7 +45,7 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """Each element of a batch divided by the root of its mean square along the last axes, then scaled.
+    """Each sample of a batch divided by the root of its mean square along the last axes, then scaled.
 
     >>> RMSNorm(2)(np.array([[3.0, 3.0]])).tolist()
     [[1.0, 1.0]]
@@ -188,8 +189,3 @@ class BatchNorm3d(BatchNormBase):
     """
 
     axes = (5,)
-
-
-def as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
-    """A shape from one length or several."""
-    return (shape,) if isinstance(shape, int) else tuple(shape)

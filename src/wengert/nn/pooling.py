@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from wengert.nn import functional
+from wengert.nn.functional.pooling import Sizes, adaptive_avg_pool, adaptive_max_pool, avg_pool, max_pool
 from wengert.nn.module import Module
-
-Numbers = int | Sequence[int]
-Sizes = int | None | Sequence[int | None]
+from wengert.ops.signal.window_arguments import Numbers
 
 
-class MaxPooling(Module):
+class Pooling(Module):
+    """What pooling layers share: the number of axes of a window."""
+
+    ndim: ClassVar[int]
+
+
+class MaxPooling(Pooling):
     """The base of `MaxPool1d`, `MaxPool2d` and `MaxPool3d`."""
-
-    function: ClassVar[Callable[..., Any]]
 
     def __init__(
         self,
@@ -32,16 +34,12 @@ class MaxPooling(Module):
         self.return_indices, self.ceil_mode = return_indices, ceil_mode
 
     def forward(self, input: Any) -> Any:
-        function = type(self).function
-        return function(
-            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
-        )
+        sizes = (self.kernel_size, self.stride, self.padding, self.dilation)
+        return max_pool(self.ndim, input, *sizes, self.ceil_mode, self.return_indices)
 
 
-class AveragePooling(Module):
+class AveragePooling(Pooling):
     """The base of `AvgPool1d`, `AvgPool2d` and `AvgPool3d`."""
-
-    function: ClassVar[Callable[..., Any]]
 
     def __init__(
         self,
@@ -50,39 +48,34 @@ class AveragePooling(Module):
         padding: Numbers = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
+        divisor_override: int | None = None,
     ):
         self.kernel_size, self.stride, self.padding = map(tuple_of, (kernel_size, stride, padding))
-        self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
+        self.ceil_mode, self.count_include_pad, self.divisor_override = ceil_mode, count_include_pad, divisor_override
 
     def forward(self, input: Any) -> Any:
-        function = type(self).function
-        return function(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+        sizes = (self.kernel_size, self.stride, self.padding)
+        return avg_pool(self.ndim, input, *sizes, self.ceil_mode, self.count_include_pad, self.divisor_override)
 
 
-class AdaptiveMaxPooling(Module):
+class AdaptiveMaxPooling(Pooling):
     """The base of `AdaptiveMaxPool1d`, `AdaptiveMaxPool2d` and `AdaptiveMaxPool3d`."""
-
-    function: ClassVar[Callable[..., Any]]
 
     def __init__(self, output_size: Sizes, return_indices: bool = False):
         self.output_size, self.return_indices = tuple_of(output_size), return_indices
 
     def forward(self, input: Any) -> Any:
-        function = type(self).function
-        return function(input, self.output_size, self.return_indices)
+        return adaptive_max_pool(self.ndim, input, self.output_size, self.return_indices)
 
 
-class AdaptiveAveragePooling(Module):
+class AdaptiveAveragePooling(Pooling):
     """The base of `AdaptiveAvgPool1d`, `AdaptiveAvgPool2d` and `AdaptiveAvgPool3d`."""
-
-    function: ClassVar[Callable[..., Any]]
 
     def __init__(self, output_size: Sizes):
         self.output_size = tuple_of(output_size)
 
     def forward(self, input: Any) -> Any:
-        function = type(self).function
-        return function(input, self.output_size)
+        return adaptive_avg_pool(self.ndim, input, self.output_size)
 
 
 def tuple_of(numbers: Any) -> Any:
@@ -100,7 +93,7 @@ class MaxPool1d(MaxPooling):
     (2, 3, 4)
     """
 
-    function = functional.max_pool1d
+    ndim = 1
 
 
 class MaxPool2d(MaxPooling):
@@ -113,7 +106,7 @@ class MaxPool2d(MaxPooling):
     (2, 3, 4, 3)
     """
 
-    function = functional.max_pool2d
+    ndim = 2
 
 
 class MaxPool3d(MaxPooling):
@@ -126,7 +119,7 @@ class MaxPool3d(MaxPooling):
     (2, 3, 2, 4, 3)
     """
 
-    function = functional.max_pool3d
+    ndim = 3
 
 
 class AvgPool1d(AveragePooling):
@@ -137,7 +130,17 @@ class AvgPool1d(AveragePooling):
     (2, 3, 4)
     """
 
-    function = functional.avg_pool1d
+    ndim = 1
+
+    def __init__(
+        self,
+        kernel_size: Numbers,
+        stride: Numbers | None = None,
+        padding: Numbers = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ):
+        super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad)  # as in PyTorch, no other divisor
 
 
 class AvgPool2d(AveragePooling):
@@ -148,28 +151,7 @@ class AvgPool2d(AveragePooling):
     (2, 3, 4, 3)
     """
 
-    def __init__(
-        self,
-        kernel_size: Numbers,
-        stride: Numbers | None = None,
-        padding: Numbers = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ):
-        super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad)
-        self.divisor_override = divisor_override
-
-    def forward(self, input: Any) -> Any:
-        return functional.avg_pool2d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
+    ndim = 2
 
 
 class AvgPool3d(AveragePooling):
@@ -180,28 +162,7 @@ class AvgPool3d(AveragePooling):
     (2, 3, 2, 4, 3)
     """
 
-    def __init__(
-        self,
-        kernel_size: Numbers,
-        stride: Numbers | None = None,
-        padding: Numbers = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ):
-        super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad)
-        self.divisor_override = divisor_override
-
-    def forward(self, input: Any) -> Any:
-        return functional.avg_pool3d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
+    ndim = 3
 
 
 class AdaptiveMaxPool1d(AdaptiveMaxPooling):
@@ -212,7 +173,7 @@ class AdaptiveMaxPool1d(AdaptiveMaxPooling):
     (2, 3, 1)
     """
 
-    function = functional.adaptive_max_pool1d
+    ndim = 1
 
 
 class AdaptiveMaxPool2d(AdaptiveMaxPooling):
@@ -223,7 +184,7 @@ class AdaptiveMaxPool2d(AdaptiveMaxPooling):
     (2, 3, 1, 1)
     """
 
-    function = functional.adaptive_max_pool2d
+    ndim = 2
 
 
 class AdaptiveMaxPool3d(AdaptiveMaxPooling):
@@ -234,7 +195,7 @@ class AdaptiveMaxPool3d(AdaptiveMaxPooling):
     (2, 3, 1, 1, 1)
     """
 
-    function = functional.adaptive_max_pool3d
+    ndim = 3
 
 
 class AdaptiveAvgPool1d(AdaptiveAveragePooling):
@@ -245,7 +206,7 @@ class AdaptiveAvgPool1d(AdaptiveAveragePooling):
     (2, 3, 1)
     """
 
-    function = functional.adaptive_avg_pool1d
+    ndim = 1
 
 
 class AdaptiveAvgPool2d(AdaptiveAveragePooling):
@@ -256,7 +217,7 @@ class AdaptiveAvgPool2d(AdaptiveAveragePooling):
     (2, 3, 1, 1)
     """
 
-    function = functional.adaptive_avg_pool2d
+    ndim = 2
 
 
 class AdaptiveAvgPool3d(AdaptiveAveragePooling):
@@ -267,4 +228,4 @@ class AdaptiveAvgPool3d(AdaptiveAveragePooling):
     (2, 3, 1, 1, 1)
     """
 
-    function = functional.adaptive_avg_pool3d
+    ndim = 3

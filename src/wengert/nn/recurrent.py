@@ -104,9 +104,10 @@ class Recurrent(Module):
             raise user_error(ValueError, f"{name} has no projections (proj_size={proj_size})", "Add a Linear layer.")
         if self.hidden_size < 1 or self.num_layers < 1:
             raise user_error(
-                ValueError, f"{name} has hidden_size={self.hidden_size} and num_layers={self.num_layers}",
+                ValueError,
+                f"{name} has hidden_size={self.hidden_size} and num_layers={self.num_layers}",
                 "Both must be at least 1.",
-            )  # fmt: skip
+            )
 
     def each_direction(self) -> Iterator[tuple[int, str]]:
         """The number of the layer and the ending of the names of its weights, for each layer and direction."""

@@ -160,9 +160,9 @@ class Training:
         state = "The model has already taken this step."
         if self.kept is not None:
             probe = Probe(self, *self.kept)
-            batch, state = probe.batch, "The model has the parameters from before that step."
+            batch, state = probe.found, "The model has the parameters from before that step."
             if probe.step < self.step:
-                what += f", because the step of batch {probe.number} made parameters that are not finite"
+                what += f", because the step of batch {probe.batch} made parameters that are not finite"
         call = "lambda model, x: loss(model(x), x), model, e.batch"
         if is_pair(batch):
             call = "lambda model, x, y: loss(model(x), y), model, *e.batch"
@@ -211,7 +211,7 @@ class Training:
 class Probe(Training):
     """A run of training again, from a state up to the first step that gives a number that is not finite.
 
-    That step is undone. `step` is its number, `batch` its batch, and `number` that of the batch in the epoch.
+    That step is undone. `step` and `batch` are its numbers, and `found` is its batch.
     """
 
     def __init__(self, training: Training, packed: Any, arrays: Mapping[str, np.ndarray]):
@@ -231,7 +231,7 @@ class Probe(Training):
         if self.step == self.last or not (math.isfinite(self.loss) and is_finite(self.model)):
             restore_snapshot(self.model, before)
             self.optimizer.load_state_dict(optimizer)
-            self.number, self.batch = self.batch, batch
+            self.found = batch
             raise Found
         return output
 
@@ -259,7 +259,7 @@ class Means:
 
 
 class Modes:
-    """Sets the modes of all modules, training or evaluation, as they were when the block ends."""
+    """Restores the modes of all modules, training or evaluation, when the block ends."""
 
     def __init__(self, model: Module):
         self.modes = [(module, module.training) for module in model.modules()]

@@ -111,7 +111,7 @@ def test_a_large_batch_is_taken_in_parts(monkeypatch):
     f = lambda x, w: np.sin(convolution(x, w, padding=1)).sum()
     whole = wg.value_and_grad(f, (0, 1))(x, w)
     for size in (1, 10_000):
-        monkeypatch.setattr("wengert.ops.signal.convolution.COLUMNS", size)
+        monkeypatch.setattr("wengert.ops.signal.columns.COLUMNS", size)
         value, gradients = wg.value_and_grad(f, (0, 1))(x, w)
         np.testing.assert_allclose(value, whole[0])
         for found, expected in zip(gradients, whole[1], strict=True):

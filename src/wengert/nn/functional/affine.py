@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from wengert.core.errors import user_error
-from wengert.core.levels import bottom_array
 from wengert.core.primitive import as_operand
-from wengert.modes import recording
+from wengert.nn.functional.reductions import known_numbers
 from wengert.ops.contraction.einsum import _einsum, einsum
 from wengert.ops.contraction.products import matmul
 from wengert.ops.elementwise.arithmetic import add
@@ -80,8 +77,8 @@ def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
 
 def refuse_outside(indices: Any, n: int) -> None:
     """Raise an error for indices that are not from 0 to n - 1, where their numbers are known."""
-    numbers = bottom_array(indices)
-    if not isinstance(numbers, np.ndarray) or not numbers.size or recording.current_trace() is not None:
+    numbers = known_numbers(indices)
+    if numbers is None or not numbers.size:
         return
     lowest, highest = numbers.min(), numbers.max()
     if lowest < 0 or highest >= n:

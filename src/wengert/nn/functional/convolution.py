@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 from wengert.core.errors import user_error
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import add
 from wengert.ops.shape.reshaping import reshape, squeeze
-from wengert.ops.signal.convolution import _each_signal, convolution, convolution_transpose
+from wengert.ops.signal.convolution import convolution, convolution_transpose
+from wengert.ops.signal.window_arguments import Numbers, each_axis
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
-
-Numbers = int | Sequence[int]
 
 
 def conv1d(
@@ -132,12 +131,12 @@ def convolve_batch(
     groups: int,
 ) -> Any:
     """A convolution with `ndim` axes, of a batch or of one signal, and the bias of each filter."""
-    x, w = as_operand(input), as_operand(weight)
-    is_single = refuse_axes(f"conv{ndim}d", ndim, x, w)
-    if padding == "same" and _each_signal(stride, ndim, "stride") != (1,) * ndim:
+    if padding == "same" and each_axis(stride, ndim, "stride") != (1,) * ndim:
         raise user_error(ValueError, f"conv{ndim}d: padding='same' with stride={stride!r}", "Use a stride of 1.")
-    out = convolution(reshape(x, (1, *x.shape)) if is_single else x, w, stride, padding, dilation, groups)
-    return finish(out, bias, ndim, is_single)
+    name = f"conv{ndim}d"
+    return run_on_batch(
+        name, ndim, input, weight, bias, lambda x, w: convolution(x, w, stride, padding, dilation, groups)
+    )
 
 
 def transpose_batch(
@@ -152,27 +151,29 @@ def transpose_batch(
     dilation: Numbers,
 ) -> Any:
     """A transposed convolution with `ndim` axes, of a batch or of one signal, and the bias of each filter."""
+    name = f"conv_transpose{ndim}d"
+    return run_on_batch(
+        name,
+        ndim,
+        input,
+        weight,
+        bias,
+        lambda x, w: convolution_transpose(x, w, stride, padding, output_padding, dilation, groups),
+    )
+
+
+def run_on_batch(name: str, ndim: int, input: Any, weight: Any, bias: Any, convolve: Callable[[Any, Any], Any]) -> Any:
+    """Convolve a batch, or one signal as a batch of one, and add the bias of each filter."""
     x, w = as_operand(input), as_operand(weight)
-    is_single = refuse_axes(f"conv_transpose{ndim}d", ndim, x, w)
-    x = reshape(x, (1, *x.shape)) if is_single else x
-    out = convolution_transpose(x, w, stride, padding, output_padding, dilation, groups)
-    return finish(out, bias, ndim, is_single)
-
-
-def refuse_axes(name: str, ndim: int, x: Any, w: Any) -> bool:
-    """Whether the input is one signal without a batch; raises an error for another number of axes."""
-    if x.ndim not in (ndim + 1, ndim + 2) or w.ndim != ndim + 2:
+    is_single = x.ndim == ndim + 1
+    if not (is_single or x.ndim == ndim + 2) or w.ndim != ndim + 2:
         raise user_error(
             ValueError,
             f"{name}: an input of shape {x.shape} and a weight of shape {w.shape}",
             f"The input has {ndim + 2} axes, (batch, channels, ...), or {ndim + 1} without a batch; the weight has "
             f"{ndim + 2}.",
         )
-    return bool(x.ndim == ndim + 1)
-
-
-def finish(out: Any, bias: Any, ndim: int, is_single: bool) -> Any:
-    """Add the bias of each channel, and remove the batch axis of one signal."""
+    out = convolve(reshape(x, (1, *x.shape)) if is_single else x, w)
     if bias is not None:
         out = add(out, reshape(as_operand(bias), (-1,) + (1,) * ndim))
     return squeeze(out, 0) if is_single else out

@@ -6,6 +6,7 @@ from typing import Any
 
 from wengert.core.errors import user_error
 from wengert.core.primitive import as_operand
+from wengert.nn.inputs import refuse_axes
 from wengert.ops.elementwise.choices import where
 from wengert.random.counter_generator import counter_rng
 
@@ -73,12 +74,7 @@ def alpha_dropout(input: Any, p: float = 0.5, training: bool = True, *, rng: Any
 def drop_channels(ndim: int, input: Any, p: float, training: bool, rng: Any) -> Any:
     """Dropout of whole channels, with `ndim` axes after them."""
     x = as_operand(input)
-    if x.ndim not in (ndim + 1, ndim + 2):
-        raise user_error(
-            ValueError,
-            f"dropout{ndim}d was given an input of shape {x.shape}",
-            f"It takes {ndim + 2} axes, (batch, channels, ...), or {ndim + 1} without a batch.",
-        )
+    refuse_axes(x, ndim, f"dropout{ndim}d")
     return drop(x, p, (*x.shape[:-ndim], *(1,) * ndim), rng) if training and p else x
 
 

@@ -1,4 +1,4 @@
-"""Normalisation by mean and variance, over a batch, or over features of each of its elements."""
+"""Normalisation by mean and variance, over a batch, or over features of each of its samples."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def standardize(x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, An
 def layer_norm(
     input: Any, normalized_shape: int | Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
-    """Each element of a batch with mean 0 and variance 1 along the last axes, then scaled and shifted.
+    """Each sample of a batch with mean 0 and variance 1 along the last axes, then scaled and shifted.
 
     >>> layer_norm([[1.0, 3.0]], 2, eps=0.0)
     array([[-1.,  1.]])
@@ -45,7 +45,7 @@ def layer_norm(
 
 
 def rms_norm(input: Any, normalized_shape: int | Sequence[int], weight: Any = None, eps: float | None = None) -> Any:
-    """Each element of a batch divided by the root of its mean square along the last axes, then scaled.
+    """Each sample of a batch divided by the root of its mean square along the last axes, then scaled.
 
     >>> rms_norm([[3.0, 4.0]], 2) * np.sqrt(12.5)
     array([[3., 4.]])
@@ -59,7 +59,7 @@ def rms_norm(input: Any, normalized_shape: int | Sequence[int], weight: Any = No
 def last_axes(name: str, input: Any, normalized_shape: int | Sequence[int]) -> tuple[Any, tuple[int, ...]]:
     """The input as a value, and its last axes, which must have this shape."""
     x = as_operand(input)
-    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    shape = as_shape(normalized_shape)
     if x.ndim < len(shape) or x.shape[x.ndim - len(shape) :] != shape:
         raise user_error(
             ValueError,
@@ -67,6 +67,11 @@ def last_axes(name: str, input: Any, normalized_shape: int | Sequence[int]) -> t
             "These must be the last axes of the input.",
         )
     return x, tuple(range(x.ndim - len(shape), x.ndim))
+
+
+def as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
+    """A shape from one length or several."""
+    return (shape,) if isinstance(shape, int) else tuple(shape)
 
 
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
@@ -88,7 +93,7 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
 
 
 def instance_norm(input: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
-    """Each channel of each element of a batch with mean 0 and variance 1, then scaled and shifted.
+    """Each channel of each sample of a batch with mean 0 and variance 1, then scaled and shifted.
 
     >>> instance_norm([[[1.0, 3.0]]], eps=0.0).tolist()
     [[[-1.0, 1.0]]]
@@ -148,7 +153,7 @@ def batch_norm(
 def move_towards(running: Any, new: Any, momentum: Any) -> None:
     """Move a running statistic towards the one of a batch, in place; no derivative depends on it."""
     new = reshape(stop_gradient(new), running.shape)
-    if any(isinstance(layer, Batched) for layer in iterate_payloads(new)) and not isinstance(running, Batched):
+    if any(isinstance(payload, Batched) for payload in iterate_payloads(new)) and not isinstance(running, Batched):
         raise user_error(
             GradientError,
             "Batch normalisation in training inside vmap, where each element of the batch has statistics of its own",

@@ -10,12 +10,13 @@ import numpy as np
 
 from wengert.core.errors import user_error
 from wengert.core.primitive import as_operand
+from wengert.nn.inputs import refuse_axes
 from wengert.ops.contraction.products import matmul
 from wengert.ops.reductions.sums import mean
 from wengert.ops.shape.joining import pad
 from wengert.ops.shape.reshaping import moveaxis
+from wengert.ops.signal.window_arguments import Lengths, Numbers, each_axis, reach
 from wengert.ops.signal.windows import (
-    Lengths,
     Windows,
     adaptive_windows,
     averaging_matrix,
@@ -30,7 +31,6 @@ __all__ = [
     "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "max_pool1d", "max_pool2d", "max_pool3d",
 ]  # fmt: skip
 
-Numbers = int | Sequence[int]
 Sizes = int | None | Sequence[int | None]
 
 
@@ -237,12 +237,7 @@ def adaptive_max_pool(ndim: int, input: Any, output_size: Sizes, return_indices:
     """`adaptive_max_pool1d` and so on, with `ndim` axes."""
     x = pooled_input(f"adaptive_max_pool{ndim}d", ndim, input)
     lengths = x.shape[-ndim:]
-    counts = output_counts(lengths, output_size)
-    if any(n % count for n, count in zip(lengths, counts, strict=True)):
-        windows = adaptive_windows(lengths, counts)
-    else:
-        size = tuple([n // count for n, count in zip(lengths, counts, strict=True)])
-        windows = sliding_windows(lengths, size, size, (1,) * ndim)
+    windows = adaptive_windows(lengths, output_counts(lengths, output_size))
     return pick_largest(x, windows, [(0, 0)] * ndim, return_indices)
 
 
@@ -257,8 +252,8 @@ def adaptive_avg_pool(ndim: int, input: Any, output_size: Sizes) -> Any:
     if counts == (1,) * ndim:
         return mean(x, tuple(range(x.ndim - ndim, x.ndim)), keepdims=True)
     if not any(n % count for n, count in zip(lengths, counts, strict=True)):
-        size = tuple([n // count for n, count in zip(lengths, counts, strict=True)])
-        return window_sum(x, windows=sliding_windows(lengths, size, size, (1,) * ndim)) / math.prod(size)
+        windows = adaptive_windows(lengths, counts)
+        return window_sum(x, windows=windows) / math.prod(map(len, windows))
     for axis, (n, count) in enumerate(zip(lengths, counts, strict=True), x.ndim - ndim):
         if n != count:
             matrix = averaging_matrix(n, count).astype(x.dtype)
@@ -296,34 +291,35 @@ class Layout:
         ceil_mode: bool,
     ):
         ndim = len(lengths)
-        self.size = each_number(name, "kernel_size", kernel_size, ndim, 1)
-        self.stride = each_number(name, "stride", kernel_size if stride is None else stride, ndim, 1)
-        self.padding = each_number(name, "padding", padding, ndim, 0)
-        gaps = each_number(name, "dilation", dilation, ndim, 1)
+        self.size = each_axis(kernel_size, ndim, f"{name}: kernel_size")
+        self.stride = each_axis(kernel_size if stride is None else stride, ndim, f"{name}: stride")
+        self.padding = each_axis(padding, ndim, f"{name}: padding", 0)
+        gaps = each_axis(dilation, ndim, f"{name}: dilation")
         self.lengths = lengths
         self.counted: list[int] = []  # windows along each axis
         self.widths: list[tuple[int, int]] = []
-        for n, k, s, p, d in zip(lengths, self.size, self.stride, self.padding, gaps, strict=True):
+        used: list[int] = []  # elements of each axis, with the padding, that windows reach
+        for n, k, s, p, extent in zip(
+            lengths, self.size, self.stride, self.padding, reach(self.size, gaps), strict=True
+        ):
             if p > k // 2:
                 raise user_error(
                     ValueError, f"{name}: padding={p} with kernel_size={k}", "Pad at most half of the window."
                 )
-            reach, room = (k - 1) * d + 1, n + 2 * p
-            count = (-(-(room - reach) // s) if ceil_mode else (room - reach) // s) + 1
+            room = n + 2 * p - extent
+            count = (-(-room // s) if ceil_mode else room // s) + 1
             count -= ceil_mode and (count - 1) * s >= n + p  # a window that begins in the padding behind
             if count < 1:
                 raise user_error(
-                    ValueError, f"{name}: a window of {reach} elements does not fit into an axis of {n}", "Add padding."
+                    ValueError,
+                    f"{name}: a window of {extent} elements does not fit into an axis of {n}",
+                    "Add padding.",
                 )
+            end = (count - 1) * s + extent
             self.counted.append(count)
-            self.widths.append((p, max((count - 1) * s + reach - n - p, 0)))
-        padded = [
-            min(n + sum(width), (count - 1) * s + (k - 1) * d + 1)
-            for n, width, count, s, k, d in zip(
-                lengths, self.widths, self.counted, self.stride, self.size, gaps, strict=True
-            )
-        ]
-        self.windows = sliding_windows(tuple(padded), self.size, self.stride, gaps)
+            self.widths.append((p, max(end - n - p, 0)))
+            used.append(end)
+        self.windows = sliding_windows(tuple(used), self.size, self.stride, gaps)
 
     def counts(self, include_padding: bool) -> Any:
         """How many elements each window has: a number if all have as many.
@@ -346,29 +342,12 @@ class Layout:
 def pooled_input(name: str, ndim: int, input: Any) -> Any:
     """An input as a value, which must have one or two axes more than windows."""
     x = as_operand(input)
-    if x.ndim not in (ndim + 1, ndim + 2):
-        raise user_error(
-            ValueError,
-            f"{name} was given an input of shape {x.shape}",
-            f"It takes {ndim + 2} axes, (batch, channels, ...), or {ndim + 1} without a batch.",
-        )
+    refuse_axes(x, ndim, name)
     if x.dtype.kind != "f":
         raise user_error(
             TypeError, f"{name} takes floating-point numbers, and was given {x.dtype}", "Convert with x.astype(float)."
         )
     return x
-
-
-def each_number(name: str, argument: str, value: Numbers, ndim: int, least: int) -> Lengths:
-    """One number for each axis."""
-    numbers = (value,) * ndim if isinstance(value, int) else tuple(value)
-    if len(numbers) != ndim or min(numbers) < least:
-        raise user_error(
-            ValueError,
-            f"{name}: {argument}={value!r}",
-            f"Give one number from {least}, or one for each of the {ndim} axes.",
-        )
-    return numbers
 
 
 def output_counts(lengths: Lengths, output_size: Sizes) -> Lengths:

@@ -10,7 +10,8 @@ from wengert.ops.elementwise.complex_numbers import conj
 from wengert.ops.shape.joining import pad
 from wengert.ops.shape.rearranging import flip
 from wengert.ops.shape.reshaping import reshape
-from wengert.ops.signal.convolution import Widths, convolution
+from wengert.ops.signal.convolution import convolution
+from wengert.ops.signal.window_arguments import Widths
 
 __all__ = ["convolve", "convolve2d", "correlate"]
 

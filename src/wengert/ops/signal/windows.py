@@ -18,12 +18,12 @@ import numpy as np
 from wengert.core.kinds import case, general, linear
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.choices import BITS, keep_where
+from wengert.ops.signal.window_arguments import Lengths
 
 __all__: list[str] = []
 
 Indices = range | tuple[int, ...]
 Windows = tuple[tuple[Indices, ...], ...]
-Lengths = tuple[int, ...]
 
 
 def window_key(element: tuple[Indices, ...]) -> tuple[Any, ...]:
@@ -217,11 +217,14 @@ def adaptive_windows(lengths: Lengths, counts: Lengths) -> Windows:
 
     Shorter windows repeat their last element, which changes neither the largest element nor where it is first.
 
-    >>> adaptive_windows((3,), (2,))
-    (((0, 1), (1, 2)),)
+    >>> adaptive_windows((3, 4), (2, 2))
+    (((0, 1), (1, 2)), (range(0, 4, 2), range(1, 4, 2)))
     """
-    windows = []
+    windows: list[tuple[Indices, ...]] = []
     for n, count in zip(lengths, counts, strict=True):
+        if not n % count:
+            windows.append(tuple([range(e, n, n // count) for e in range(n // count)]))
+            continue
         starts = [i * n // count for i in range(count)]
         ends = [-(-(i + 1) * n // count) for i in range(count)]
         size = max(end - start for start, end in zip(starts, ends, strict=True))

@@ -64,7 +64,7 @@ def workloads_of(step: Step) -> list[Workload]:
         weights = weights_of(step.model(wg.nn))
         return weights, *step.batch(np.random.default_rng(1), batch)
 
-    def made(name: str, statement: str, subject: str, targets: dict[str, float]) -> Workload:
+    def make(name: str, statement: str, subject: str, targets: dict[str, float]) -> Workload:
         workload = Workload(
             name,
             f"{step.statement}: {statement}",
@@ -80,8 +80,8 @@ def workloads_of(step: Step) -> list[Workload]:
         workload.implementation("torch")(partial(by_torch, step))
         return workload
 
-    eager = made(step.name, "a training step", "wengert", {"torch": step.eager_target})
-    compiled = made(
+    eager = make(step.name, "a training step", "wengert", {"torch": step.eager_target})
+    compiled = make(
         f"{step.name}-compiled",
         "a compiled training step",
         "wengert compiled",

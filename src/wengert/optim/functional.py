@@ -32,8 +32,8 @@ def update_tree(
 ) -> tuple[Any, dict[str, Any]]:
     """The parameters and the state after a step."""
     leaves, structure = flatten_arrays(params)
-    gradients = leaves_like(params, grads, "grads")
-    columns = {name: leaves_like(params, tree, name) for name, tree in state.items() if name not in NUMBERS}
+    gradients = leaves_like(leaves, structure, grads, "grads")
+    columns = {name: leaves_like(leaves, structure, tree, name) for name, tree in state.items() if name not in NUMBERS}
     numbers = {name: state[name] for name in state if name in NUMBERS}
     results = []
     for i, (p, g) in enumerate(zip(leaves, gradients, strict=True)):
@@ -61,9 +61,8 @@ def update_leaf(
     return new, state
 
 
-def leaves_like(params: Any, tree: Any, name: str) -> list[Any]:
-    """The leaves of a tree that must have the shapes of the parameters."""
-    leaves, structure = flatten_arrays(params)
+def leaves_like(leaves: list[Any], structure: Any, tree: Any, name: str) -> list[Any]:
+    """The leaves of a tree, which must have the shapes of the `leaves` and `structure` of the parameters."""
     others, _ = flatten_arrays(tree)
     if len(others) != len(leaves):
         raise user_error(

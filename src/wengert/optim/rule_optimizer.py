@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping
-from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from wengert.core.errors import user_error
@@ -20,9 +19,6 @@ from wengert.optim.groups import ParameterGroup
 from wengert.optim.optimizer import Optimizer
 from wengert.optim.rules import Rule, initial_part
 from wengert.optim.state_dicts import load_groups, load_state, save_groups
-
-HAS_LLVM = find_spec("llvmlite") is not None
-"""Without it, NumPy runs the operations of the rules."""
 
 
 class RuleOptimizer(Optimizer):
@@ -52,7 +48,7 @@ class RuleOptimizer(Optimizer):
         if closure is not None:
             with recording.override(enabled=True):
                 loss = closure()
-        if HAS_LLVM and recording.current_trace() is None:
+        if recording.current_trace() is None:
             self.program()
         else:
             self.update_parameters()
@@ -60,14 +56,20 @@ class RuleOptimizer(Optimizer):
 
     @property
     def program(self) -> Callable[[], Any]:
-        """The update of all parameters as one native program, which writes into their buffers."""
-        if self._program is None:
-            from wengert.compiler.compiled import compile  # LLVM is loaded when something is compiled
+        """The update of all parameters as one native program, which writes into their buffers.
 
+        Where there is no compiler, NumPy runs the operations of the rule.
+        """
+        if self._program is None:
             owner = weakref.ref(self)
             update = lambda: owner().update_parameters()  # type: ignore[union-attr]  # it owns the program
             update.__name__ = self.rule.__name__
-            self._program = compile(update)
+            try:
+                from wengert.compiler.compiled import compile  # LLVM is loaded when something is compiled
+            except ImportError:  # there is no compiler for this system
+                self._program = update
+            else:
+                self._program = compile(update)
         return self._program
 
     def update_parameters(self) -> tuple[()]:

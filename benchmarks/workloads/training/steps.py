@@ -31,7 +31,6 @@ class Step(NamedTuple):
     size: int
     eager_target: float
     compiled_target: float
-    tolerance: float = 1e-2
 
 
 def weights_of(model: Any) -> dict[str, np.ndarray]:
@@ -74,7 +73,7 @@ def workloads_of(step: Step) -> list[Workload]:
             observe=updates,
             subject=subject,
             reference="wengert",
-            tolerance=step.tolerance,
+            tolerance=1e-2,
         )
         workload.implementation("wengert")(partial(by_wengert, step))
         workload.implementation("torch")(partial(by_torch, step))

@@ -67,7 +67,7 @@ class Program(System):
         ).stdout.strip()
 
 
-def _detached(value: Any) -> np.ndarray:
+def _detach(value: Any) -> np.ndarray:
     return np.asarray(value.detach() if hasattr(value, "detach") else value)
 
 
@@ -102,11 +102,7 @@ def _doubles_for_jax() -> None:
 SYSTEMS = {
     system.name: system
     for system in (
-        System(
-            "wengert",
-            "Wengert",
-            to_numpy=_detached,
-        ),
+        System("wengert", "Wengert", to_numpy=_detach),
         System("torch", "PyTorch", _all_cores_for_torch, lambda value: value.detach().numpy()),
         System("autograd", "autograd"),
         System("jax", "JAX (jit)", _doubles_for_jax),
@@ -119,7 +115,7 @@ C_REMEDY = "the hand-written loops in C need gcc on the path"
 COMPILED_SYSTEMS = {
     system.name: system
     for system in (
-        System("wengert compiled", "Wengert (compile)", to_numpy=_detached, module="wengert"),
+        System("wengert compiled", "Wengert (compile)", to_numpy=_detach, module="wengert"),
         System("diffrax", "diffrax (jit)", _doubles_for_jax, compiler="jax"),
         System("optax", "JAX and optax (jit)", compiler="jax"),
         TorchCompiler(

@@ -21,6 +21,8 @@ assert wg.optimize.minimize(lambda x: ((x - 1.0) ** 2).sum(), x).success
 assert wg.explain(lambda x: x * x, 2.0).outputs
 t = wg.tensor(x, requires_grad=True)
 f(t).backward()
+wg.optim.SGD([t], lr=0.5).step()
+np.testing.assert_allclose(t.detach(), x - 0.5 * t.grad.numpy())
 try:
     wg.compile(f)
 except ImportError as error:

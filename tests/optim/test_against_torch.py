@@ -3,54 +3,42 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
-from tools import torch_optim as oracle
+from tests.nn.torch_cases import stored_values
+from tests.optim.cases_torch import CASES, OPTIMIZERS, SCHEDULES
 
-import wengert as wg
-
-STORED = np.load(oracle.STORED)
-
-
-def own_steps(name: str) -> np.ndarray:
-    data = oracle.problem()
-    w, b = (wg.tensor(data[k], requires_grad=True) for k in ("w", "b"))
-    method, hyperparameters = oracle.OPTIMIZERS[name]
-    optimizer = getattr(wg.optim, method)([w, b], **hyperparameters)
-    loss = lambda: (
-        ((np.tanh(data["x"] @ w.T + b) - data["y"]) ** 2).mean() + 0.05 * (w * w).sum() + 0.05 * (b * b).sum()
-    )
-    return oracle.run_steps(optimizer, (w, b), loss, lambda p: p.detach().numpy())
+STORED = stored_values(Path(__file__).parent / "stored" / "torch.npz")
 
 
-def own_rates(name: str) -> np.ndarray:
-    p, q = (wg.tensor([0.0], requires_grad=True) for _ in range(2))
-    optimizer = wg.optim.SGD([{"params": [p]}, {"params": [q], "lr": 0.3}], lr=0.1, momentum=0.9)
-    return oracle.run_schedule(oracle.SCHEDULES[name](wg.optim.lr_scheduler, optimizer), optimizer)
-
-
-@pytest.mark.parametrize("name", oracle.OPTIMIZERS)
+@pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_hundred_steps(name):
-    np.testing.assert_allclose(own_steps(name), STORED[name], rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(
+        OPTIMIZERS[name].wengert_values()["parameters"], STORED[name]["parameters"], rtol=1e-10, atol=1e-10
+    )
 
 
-@pytest.mark.parametrize("name", oracle.SCHEDULES)
+@pytest.mark.parametrize("name", SCHEDULES)
 def test_forty_epochs(name):
-    np.testing.assert_allclose(own_rates(name), STORED[f"schedule {name}"], rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(SCHEDULES[name].wengert_values()["rates"], STORED[name]["rates"], rtol=1e-12, atol=1e-14)
 
 
 def test_the_steps_differ():
     """Stored values that were all alike would prove nothing."""
-    ends = np.stack([STORED[name][-1] for name in oracle.OPTIMIZERS if "lbfgs" not in name])
+    ends = np.stack([STORED[name]["parameters"][-1] for name in OPTIMIZERS if "lbfgs" not in name])
     distances = np.abs(ends[:, None] - ends).max(axis=-1)
     assert (distances[~np.eye(len(ends), dtype=bool)] > 1e-6).all()
 
 
 @pytest.mark.skipif(find_spec("torch") is None or find_spec("optax") is None, reason="stored values are compared")
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore")  # those of PyTorch and JAX are not ours
 def test_stored_values_are_those_of_torch():
-    for name in oracle.OPTIMIZERS:
-        np.testing.assert_allclose(oracle.torch_steps(name), STORED[name], rtol=1e-11, atol=1e-12, err_msg=name)
-    for name in oracle.SCHEDULES:
-        np.testing.assert_allclose(oracle.torch_rates(name), STORED[f"schedule {name}"], rtol=1e-13, err_msg=name)
+    assert STORED.keys() == CASES.keys()
+    for name, case in OPTIMIZERS.items():
+        np.testing.assert_allclose(
+            case.torch_values()["parameters"], STORED[name]["parameters"], rtol=1e-11, atol=1e-12, err_msg=name
+        )
+    for name, case in SCHEDULES.items():
+        np.testing.assert_allclose(case.torch_values()["rates"], STORED[name]["rates"], rtol=1e-13, err_msg=name)

@@ -148,6 +148,9 @@ def test_batches():
     assert len(np.unique(different)) == 5
     nested = wg.vmap(wg.vmap(lambda x: rng.normal(x, 1.0)))(np.zeros((3, 4)))
     assert len(np.unique(nested)) == 12
+    for replace in (True, False):
+        chosen = wg.vmap(lambda p, replace=replace: rng.choice(5, 3, replace, p))(np.tile(P, (8, 1)))
+        assert len(np.unique(chosen, axis=0)) > 1
 
 
 def test_distributions():

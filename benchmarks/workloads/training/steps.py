@@ -31,7 +31,6 @@ class Step(NamedTuple):
     size: int
     eager_target: float
     compiled_target: float
-    tolerance: float = 1e-2
 
 
 def weights_of(model: Any) -> dict[str, np.ndarray]:
@@ -64,7 +63,7 @@ def workloads_of(step: Step) -> list[Workload]:
         weights = weights_of(step.model(wg.nn))
         return weights, *step.batch(np.random.default_rng(1), batch)
 
-    def made(name: str, statement: str, subject: str, targets: dict[str, float]) -> Workload:
+    def make(name: str, statement: str, subject: str, targets: dict[str, float]) -> Workload:
         workload = Workload(
             name,
             f"{step.statement}: {statement}",
@@ -74,14 +73,14 @@ def workloads_of(step: Step) -> list[Workload]:
             observe=updates,
             subject=subject,
             reference="wengert",
-            tolerance=step.tolerance,
+            tolerance=1e-2,
         )
         workload.implementation("wengert")(partial(by_wengert, step))
         workload.implementation("torch")(partial(by_torch, step))
         return workload
 
-    eager = made(step.name, "a training step", "wengert", {"torch": step.eager_target})
-    compiled = made(
+    eager = make(step.name, "a training step", "wengert", {"torch": step.eager_target})
+    compiled = make(
         f"{step.name}-compiled",
         "a compiled training step",
         "wengert compiled",

@@ -32,15 +32,13 @@ def update_tree(
 ) -> tuple[Any, dict[str, Any]]:
     """The parameters and the state after a step."""
     leaves, structure = flatten_arrays(params)
-    settings = dict(hyperparameters)
-    sign = -1 if settings.pop("maximize") else 1
-    gradients = leaves_like(params, grads, "grads")
-    columns = {name: leaves_like(params, tree, name) for name, tree in state.items() if name not in NUMBERS}
+    gradients = leaves_like(leaves, structure, grads, "grads")
+    columns = {name: leaves_like(leaves, structure, tree, name) for name, tree in state.items() if name not in NUMBERS}
     numbers = {name: state[name] for name in state if name in NUMBERS}
     results = []
     for i, (p, g) in enumerate(zip(leaves, gradients, strict=True)):
         own = {name: column[i] for name, column in columns.items()}
-        results.append(update_leaf(rule, p, sign * g, {**numbers, **own}, settings))
+        results.append(update_leaf(rule, p, g, {**numbers, **own}, hyperparameters))
     new_state = {
         name: results[0][1][name]
         if name in NUMBERS
@@ -51,7 +49,7 @@ def update_tree(
 
 
 def update_leaf(
-    rule: Rule, p: Any, g: Any, state: dict[str, Any], hyperparameters: dict[str, Any]
+    rule: Rule, p: Any, g: Any, state: dict[str, Any], hyperparameters: Mapping[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
     """One parameter and its state after a step; of a leaf of the tape, a leaf."""
     if not (isinstance(p, Tensor) and not p.level and p.is_leaf and p.requires_grad):
@@ -63,9 +61,8 @@ def update_leaf(
     return new, state
 
 
-def leaves_like(params: Any, tree: Any, name: str) -> list[Any]:
-    """The leaves of a tree that must have the shapes of the parameters."""
-    leaves, structure = flatten_arrays(params)
+def leaves_like(leaves: list[Any], structure: Any, tree: Any, name: str) -> list[Any]:
+    """The leaves of a tree, which must have the shapes of the `leaves` and `structure` of the parameters."""
     others, _ = flatten_arrays(tree)
     if len(others) != len(leaves):
         raise user_error(

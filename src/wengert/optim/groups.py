@@ -19,20 +19,10 @@ from wengert.optim.rules import Rule
 
 
 class Settings(NamedTuple):
-    """What a program is made for: hyperparameters that are no numbers, and where those are that are.
+    """What a program is made for: the hyperparameters that are not numbers, and the parts of a state."""
 
-    `indices` has, for each number or tuple of numbers, its index in the array of a group's numbers. `parts` are the
-    parts of a state.
-    """
-
-    plain: tuple[tuple[str, Any], ...]
-    indices: tuple[tuple[str, int | tuple[int, ...]], ...]
+    plain: dict[str, Any]
     parts: tuple[str, ...]
-
-    def apply(self, rule: Rule, numbers: Any, p: Any, g: Any, state: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-        """The parameter and its state after a step."""
-        found = {**dict(self.plain), **{name: elements(numbers, i) for name, i in self.indices}}
-        return rule(p, -g if found.pop("maximize") else g, state, **found)
 
 
 def elements(numbers: Any, index: int | tuple[int, ...]) -> Any:
@@ -70,11 +60,14 @@ class ParameterGroup(MutableMapping[str, Any]):
             name: elements(numbers, self.index[name]) if name in self.index else self.plain[name] for name in self.names
         }
 
+    def hyperparameters(self) -> dict[str, Any]:
+        """What the rule is given: numbers as elements of the tensor, which a trace reads, and settings."""
+        return {**self.settings.plain, **{name: elements(self.numbers, i) for name, i in self.index.items()}}
+
     def find_settings(self) -> Settings:
         """The settings at this moment."""
-        plain = tuple([(name, self.plain[name]) for name in self.names if name in self.plain])
-        parts = self.rule.parts(self.values_now()) if self.rule is not None else ()
-        return Settings(plain, tuple(self.index.items()), parts)
+        plain = {name: self.plain[name] for name in self.names if name in self.plain}
+        return Settings(plain, self.rule.parts(self.values_now()) if self.rule is not None else ())
 
     @property
     def settings(self) -> Settings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from wengert.modes import recording
 from wengert.optim.line_search import LinePoint, StrongWolfe
 from wengert.optim.optimizer import Optimizer, refuse_traced
 from wengert.optim.parameter_vector import ParameterVector
-from wengert.optim.state_dicts import load_groups
+from wengert.optim.state_dicts import load_groups, save_groups
 
 
 class LBFGS(Optimizer):
@@ -83,12 +84,11 @@ class LBFGS(Optimizer):
 
     def state_dict(self) -> dict[str, Any]:
         """Copies of the history, and the hyperparameters."""
-        groups = [{**group, "params": list(range(len(group.params)))} for group in self.param_groups]
-        return {"state": self.history.as_dict(), "param_groups": groups}
+        return {"state": deepcopy(vars(self.history)), "param_groups": save_groups(self)}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Continue from a `state_dict`."""
-        load_groups("LBFGS", self.param_groups, state_dict["param_groups"])
+        load_groups(self, state_dict["param_groups"])
         history = History(**state_dict["state"])
         if any(s.shape != (self.vector.size,) for s in history.steps):
             raise user_error(ValueError, f"The history in the state dict is not of {self.vector.size} elements")
@@ -110,17 +110,6 @@ class History:
         self.steps, self.changes = [np.array(s) for s in steps], [np.array(y) for y in changes]
         self.scale, self.count = scale, count
         self.last_gradient, self.last_step = last_gradient, last_step
-
-    def as_dict(self) -> dict[str, Any]:
-        """Copies of all parts, by name."""
-        return {
-            "steps": [s.copy() for s in self.steps],
-            "changes": [y.copy() for y in self.changes],
-            "scale": self.scale,
-            "count": self.count,
-            "last_gradient": self.last_gradient,
-            "last_step": self.last_step,
-        }
 
     def add(self, gradient: np.ndarray, most: int) -> None:
         """Add the last step, if the gradient has increased along it; the oldest of more than `most` are left out."""

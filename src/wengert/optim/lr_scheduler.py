@@ -1,4 +1,4 @@
-"""PyTorch's place for schedules: `from wengert.optim.lr_scheduler import StepLR`. They are those of `wg.optim`."""
+"""PyTorch's module of schedules: `from wengert.optim.lr_scheduler import StepLR`. They are those of `wg.optim`."""
 
 from wengert.optim.one_cycle import OneCycleLR
 from wengert.optim.plateau import ReduceLROnPlateau

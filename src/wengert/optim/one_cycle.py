@@ -52,11 +52,11 @@ class OneCycleLR(LRScheduler):
             [top / div_factor / final_div_factor for top in highest],
         )
         self.momenta = max_momentum, base_momentum
-        up = pct_start * self.total_steps - 1.0
+        up, last = pct_start * self.total_steps - 1.0, self.total_steps - 1.0
         self.phases = (
-            [(up, 0, 1), (2.0 * up, 1, 0), (self.total_steps - 1.0, 0, 2)]
+            [(0.0, up, 0, 1), (up, 2.0 * up, 1, 0), (2.0 * up, last, 0, 2)]
             if three_phase
-            else [(up, 0, 1), (self.total_steps - 1.0, 1, 2)]
+            else [(0.0, up, 0, 1), (up, last, 1, 2)]
         )
         if cycle_momentum and not {"momentum", "betas"} & optimizer.defaults.keys():
             raise user_error(
@@ -70,12 +70,8 @@ class OneCycleLR(LRScheduler):
         """The marks between which an epoch lies, and where between them it lies."""
         if epoch > self.total_steps:
             raise user_error(ValueError, f"OneCycleLR has {self.total_steps} steps, and this is step {epoch}")
-        start = 0.0
-        for end, a, b in self.phases:
-            if epoch <= end or end == self.phases[-1][0]:
-                return a, b, (epoch - start) / (end - start)
-            start = end
-        raise AssertionError("the last phase has no end")
+        start, end, a, b = next((phase for phase in self.phases if epoch <= phase[1]), self.phases[-1])
+        return a, b, (epoch - start) / (end - start)
 
     def between(self, a: float, b: float, part: float) -> float:
         """A value between two marks."""

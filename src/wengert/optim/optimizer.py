@@ -12,6 +12,7 @@ from wengert.modes import recording
 from wengert.modes.guards import note_change
 from wengert.modes.tensor import Tensor
 from wengert.optim.groups import ParameterGroup
+from wengert.optim.rules import Rule
 
 
 class Optimizer:
@@ -23,6 +24,9 @@ class Optimizer:
     >>> isinstance(optimizer, Optimizer), [group["lr"] for group in optimizer.param_groups]
     (True, [0.1, 0.01])
     """
+
+    rule: ClassVar[Rule | None] = None
+    """The update rule, of optimisers that consist of one."""
 
     closure: ClassVar[str] = "optional"
     """Whether `step` must be given a function: "optional", "needed" to compute loss and gradients, "of parameters"."""
@@ -51,7 +55,7 @@ class Optimizer:
                     "Give each parameter once, in one group: it would be updated twice in each step.",
                 )
             known.add(id(p))
-        self.param_groups.append(ParameterGroup(params, hyperparameters, getattr(self, "rule", None)))
+        self.param_groups.append(ParameterGroup(params, hyperparameters, self.rule))
         note_change()
 
     def groups(self) -> tuple[ParameterGroup, ...]:
@@ -73,15 +77,15 @@ class Optimizer:
 
     def step(self, closure: Callable[..., Any] | None = None) -> Any:
         """Update the parameters from their gradients, which a `closure` may compute first; returns its loss."""
-        raise NotImplementedError
+        raise NotImplementedError  # each optimiser has its own
 
     def state_dict(self) -> dict[str, Any]:
         """What `load_state_dict` needs to continue: copies of the state, and the hyperparameters of each group."""
-        raise NotImplementedError
+        raise NotImplementedError  # each optimiser has its own
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Continue from a `state_dict`."""
-        raise NotImplementedError
+        raise NotImplementedError  # each optimiser has its own
 
     def __repr__(self) -> str:
         groups = "".join(f"\n  {group!r}" for group in self.param_groups)

@@ -58,7 +58,7 @@ class ReduceLROnPlateau:
         return sign * metrics < sign * limit
 
     def step(self, metrics: Any) -> None:
-        """Go on to the next epoch; `metrics` is the loss, or the score, of this one."""
+        """Go on to the next epoch; `metrics` is the loss, or another metric, of this one."""
         refuse_traced(self)
         value = float(bottom_array(metrics))
         self.last_epoch += 1

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping
-from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from wengert.core.errors import user_error
@@ -19,10 +18,7 @@ from wengert.optim.functional import init_state, update_tree
 from wengert.optim.groups import ParameterGroup
 from wengert.optim.optimizer import Optimizer
 from wengert.optim.rules import Rule, initial_part
-from wengert.optim.state_dicts import load_groups, load_state, save_group
-
-HAS_LLVM = find_spec("llvmlite") is not None
-"""Without it, NumPy runs the operations of the rules."""
+from wengert.optim.state_dicts import load_groups, load_state, save_groups
 
 
 class RuleOptimizer(Optimizer):
@@ -52,7 +48,7 @@ class RuleOptimizer(Optimizer):
         if closure is not None:
             with recording.override(enabled=True):
                 loss = closure()
-        if HAS_LLVM and recording.current_trace() is None:
+        if recording.current_trace() is None:
             self.program()
         else:
             self.update_parameters()
@@ -60,24 +56,31 @@ class RuleOptimizer(Optimizer):
 
     @property
     def program(self) -> Callable[[], Any]:
-        """The update of all parameters as one native program, which writes into their buffers."""
-        if self._program is None:
-            from wengert.compiler.compiled import compile  # LLVM is loaded when something is compiled
+        """The update of all parameters as one native program, which writes into their buffers.
 
+        Where there is no compiler, NumPy runs the operations of the rule.
+        """
+        if self._program is None:
             owner = weakref.ref(self)
             update = lambda: owner().update_parameters()  # type: ignore[union-attr]  # it owns the program
             update.__name__ = self.rule.__name__
-            self._program = compile(update)
+            try:
+                from wengert.compiler.compiled import compile  # LLVM is loaded when something is compiled
+            except ImportError:  # there is no compiler for this system
+                self._program = update
+            else:
+                self._program = compile(update)
         return self._program
 
     def update_parameters(self) -> tuple[()]:
         """Apply the rule to all parameters that have a gradient, and assign the new values and states."""
         with recording.override(enabled=False):
             for group in self.groups():
+                hyperparameters = group.hyperparameters()
                 for p in group.params:
                     if p.grad is not None:
                         state = self.state_of(p, group)
-                        new, new_state = group.settings.apply(self.rule, group.numbers, p, p.grad, state)
+                        new, new_state = self.rule(p, p.grad, state, **hyperparameters)
                         p[...] = new
                         for name, value in new_state.items():
                             state[name][...] = value
@@ -100,21 +103,17 @@ class RuleOptimizer(Optimizer):
 
     def state_dict(self) -> dict[str, Any]:
         """Copies of the state of each parameter, by its index, and the hyperparameters of each group."""
-        params = list(self.parameters())
-        index = {id(p): i for i, p in enumerate(params)}
         state = {
             i: {name: part.numpy().copy() for name, part in self.state[p].items()}
-            for i, p in enumerate(params)
+            for i, p in enumerate(self.parameters())
             if p in self.state
         }
-        return {"state": state, "param_groups": [save_group(group, index) for group in self.param_groups]}
+        return {"state": state, "param_groups": save_groups(self)}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Continue from a `state_dict`, of this optimiser or of PyTorch's."""
-        name = type(self).__name__
-        load_groups(name, self.param_groups, state_dict["param_groups"])
-        params = [(p, group) for group in self.param_groups for p in group.params]
-        load_state(name, self, params, state_dict["state"])
+        load_groups(self, state_dict["param_groups"])
+        load_state(self, state_dict["state"])
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_program": None}

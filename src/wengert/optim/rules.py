@@ -33,8 +33,8 @@ class Rule:
         self.update, self.parts = update, parts
         self.__name__, self.__doc__ = update.__name__, update.__doc__
 
-    def __call__(self, p: Any, g: Any, state: State, **hyperparameters: Any) -> Result:
-        return self.update(p, g, state, **hyperparameters)
+    def __call__(self, p: Any, g: Any, state: State, *, maximize: bool = False, **hyperparameters: Any) -> Result:
+        return self.update(p, -g if maximize else g, state, **hyperparameters)
 
     def __repr__(self) -> str:
         return f"<update rule {self.__name__}>"

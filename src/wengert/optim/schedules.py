@@ -40,7 +40,7 @@ class LRScheduler:
 
     def rate(self, epoch: int, base: float) -> float:
         """The learning rate of an epoch, for a group that started with the rate `base`."""
-        raise NotImplementedError
+        raise NotImplementedError  # subclasses define it, or `rates`
 
     def rates(self, epoch: int) -> list[float]:
         """The learning rates of an epoch, one for each group."""

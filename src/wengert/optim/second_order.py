@@ -17,7 +17,7 @@ from wengert.core.tree import flatten, unflatten
 from wengert.optim.line_search import LinePoint, StrongWolfe
 from wengert.optim.optimizer import Optimizer, refuse_traced
 from wengert.optim.parameter_vector import ParameterVector
-from wengert.optim.state_dicts import load_groups
+from wengert.optim.state_dicts import load_groups, save_groups
 from wengert.structure.operators import gauss_newton_operator, half_squares, hessian_operator
 from wengert.transforms.gradients import value_and_grad
 
@@ -40,11 +40,11 @@ class TreeOptimizer(Optimizer):
 
     def state_dict(self) -> dict[str, Any]:
         """The hyperparameters; the damping among them is all that there is to remember."""
-        return {"state": {}, "param_groups": [{**g, "params": list(range(len(g.params)))} for g in self.param_groups]}
+        return {"state": {}, "param_groups": save_groups(self)}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Continue from a `state_dict`."""
-        load_groups(type(self).__name__, self.param_groups, state_dict["param_groups"])
+        load_groups(self, state_dict["param_groups"])
 
 
 class NewtonCG(TreeOptimizer):
@@ -68,7 +68,7 @@ class NewtonCG(TreeOptimizer):
     def step(self, closure: Callable[..., Any] | None = None) -> float:
         """One iteration; `closure` is the loss as a function of the parameters. Returns the loss before."""
         refuse_traced(self)
-        f, settings = self.on_vectors(needed(self, closure)), self.param_groups[0]
+        f, settings = self.on_vectors(require_function(self, closure)), self.param_groups[0]
         differentiate = value_and_grad(f)
         x = self.vector.get()
         value, gradient = differentiate(x)
@@ -118,16 +118,16 @@ class GaussNewton(TreeOptimizer):
         Returns the loss before. The parameters do not change if no step decreases it.
         """
         refuse_traced(self)
-        residuals, settings = self.on_vectors(needed(self, closure)), self.param_groups[0]
+        residuals, settings = self.on_vectors(require_function(self, closure)), self.param_groups[0]
         loss = half_squares if self.loss is None else self.loss
         total = lambda v: loss(residuals(v))
         x = self.vector.get()
         value, gradient = value_and_grad(total)(x)
         curvature = gauss_newton_operator(residuals, x, self.loss)
         before, damping = float(value), settings["damping"]
+        tolerance = 1e-6 * float(np.linalg.norm(gradient))
         for _ in range(20):
             damped = lambda v, damping=damping: curvature @ v + v.dtype.type(damping) * v
-            tolerance = 1e-6 * float(np.linalg.norm(gradient))
             d = conjugate_gradients(damped, -gradient, tolerance, int(settings["max_cg"]))
             expected = -float(gradient @ d) - 0.5 * float(d @ (curvature @ d))
             after = float(bottom_array(total(x + d)))
@@ -140,16 +140,15 @@ class GaussNewton(TreeOptimizer):
         return before
 
 
-def needed(optimizer: Optimizer, function: Any) -> Callable[[Any], Any]:
-    """The function that a step is given."""
+def require_function(optimizer: Optimizer, function: Callable[..., Any] | None) -> Callable[[Any], Any]:
+    """Raise an error if a step is given no function of the parameters; return it otherwise."""
     if not callable(function):
         raise user_error(
             TypeError,
             f"{type(optimizer).__name__}.step was given {function!r}",
             "Give a function of the parameters: optimizer.step(lambda model: ...).",
         )
-    f: Callable[[Any], Any] = function
-    return f
+    return function
 
 
 def conjugate_gradients(

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wengert.core.errors import user_error
-from wengert.modes.tensor import Tensor
-from wengert.optim.groups import ParameterGroup
+from wengert.optim.optimizer import Optimizer
 from wengert.optim.rules import initial_part
 
 if TYPE_CHECKING:
     from wengert.optim.rule_optimizer import RuleOptimizer
 
 
-def save_group(group: ParameterGroup, index: Mapping[int, int]) -> dict[str, Any]:
-    """The hyperparameters of a group, and the indices of its parameters."""
-    return {**group, "params": [index[id(p)] for p in group.params]}
+def save_groups(optimizer: Optimizer) -> list[dict[str, Any]]:
+    """The hyperparameters of each group, and the indices of its parameters."""
+    indices = count()
+    return [{**group, "params": [next(indices) for _ in group.params]} for group in optimizer.param_groups]
 
 
-def load_groups(name: str, groups: Sequence[ParameterGroup], saved: Sequence[Mapping[str, Any]]) -> None:
+def load_groups(optimizer: Optimizer, saved: Sequence[Mapping[str, Any]]) -> None:
     """Assign saved hyperparameters."""
+    name, groups = type(optimizer).__name__, optimizer.param_groups
     sizes, saved_sizes = [len(group.params) for group in groups], [len(group["params"]) for group in saved]
     if sizes != saved_sizes:
         raise user_error(
@@ -39,10 +41,9 @@ def load_groups(name: str, groups: Sequence[ParameterGroup], saved: Sequence[Map
                 group[key] = value
 
 
-def load_state(
-    name: str, optimizer: RuleOptimizer, params: Sequence[tuple[Tensor, ParameterGroup]], saved: Mapping[int, Any]
-) -> None:
+def load_state(optimizer: RuleOptimizer, saved: Mapping[int, Any]) -> None:
     """Assign saved states; parameters without one start again."""
+    name, params = type(optimizer).__name__, [(p, group) for group in optimizer.param_groups for p in group.params]
     for i, (p, group) in enumerate(params):
         parts = group.settings.parts
         old = saved.get(i, {})

@@ -241,8 +241,8 @@ class CounterGenerator:
         elif math.prod(size) > n:
             raise user_error(ValueError, f"{math.prod(size)} of {n} elements cannot be chosen without replacement")
         else:
-            times = self._draw(random_words, (n,)) if p is None else -p / self.standard_exponential(n)
-            chosen = getitem(argsort(times), slice(math.prod(size))).reshape(size)
+            ranks = self._draw(random_words, (n,)) if p is None else p / log(self._uniform((n,), np.float64, (p,)))
+            chosen = getitem(argsort(ranks), slice(math.prod(size))).reshape(size)
         return chosen if isinstance(a, int | np.integer) else take(a, chosen, axis)
 
     def _choose(self, p: Any, size: tuple[int, ...]) -> Any:

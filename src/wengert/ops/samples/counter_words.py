@@ -136,8 +136,8 @@ _KEY = np.array([0x243F6A8885A308D3, 0x13198A2E03707344, 5])
 _KEYS = np.stack([_KEY, _KEY + 1])
 
 
-def _spec(dtype: Any = np.int64) -> Any:
-    return lambda state, size, dtype=dtype, **_: Spec((*state.shape[:-1], *size), np.dtype(dtype))
+def _spec(state: Spec, size: tuple[int, ...], dtype: Any = np.int64, **_: Any) -> Spec:
+    return Spec((*state.shape[:-1], *size), np.dtype(dtype))
 
 
 random_words = nondifferentiable(
@@ -146,7 +146,7 @@ random_words = nondifferentiable(
     inputs=("state",),
     takes_params=True,
     batch=keep_params,
-    spec=_spec(),
+    spec=_spec,
     cases=(case(_KEY, size=(4,)), case(_KEYS, size=()), case(_KEYS, size=(2, 3)), case(_KEY, size=(0,))),
     reason=REASON,
 )
@@ -158,7 +158,7 @@ random_uniform = nondifferentiable(
     inputs=("state",),
     takes_params=True,
     batch=keep_params,
-    spec=_spec(),
+    spec=_spec,
     cases=(
         case(_KEY, size=(4,), dtype=np.dtype(np.float64), low=False),
         case(_KEYS, size=(2, 3), dtype=np.dtype(np.float32), low=False),
@@ -177,7 +177,7 @@ random_normal = nondifferentiable(
     inputs=("state",),
     takes_params=True,
     batch=keep_params,
-    spec=_spec(),
+    spec=_spec,
     cases=(
         case(_KEY, size=(4,), dtype=np.dtype(np.float64)),
         case(_KEYS, size=(2, 3), dtype=np.dtype(np.float32)),

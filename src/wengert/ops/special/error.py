@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.core.errors import user_error
 from wengert.core.kinds import describe, elementwise
-from wengert.core.parallel import share
+from wengert.core.parallel import EXPENSIVE, share
 from wengert.ops.elementwise.arithmetic import divide_live
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.exponential import exp
@@ -70,7 +70,10 @@ def _erf(x: Any) -> Any:
             y /= _horner(square, DENOMINATOR)
             target[part] = y
 
-    share(fill, x.size)
+    if x.size < EXPENSIVE:
+        fill(0, x.size)
+    else:
+        share(fill, x.size)
     return out
 
 

@@ -11,8 +11,8 @@ import pytest
 import wengert as wg
 from wengert import GradientError
 from wengert.core.tree import flatten
-from wengert.modes.symbolic import Trace
 from wengert.modes.tape import TapeNode
+from wengert.modes.trace import Trace
 
 X = np.random.default_rng(0).standard_normal((8, 3))
 Y = np.random.default_rng(1).standard_normal((8, 2))

@@ -30,10 +30,10 @@ from wengert.graph.ir import Input, Node, Operation
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.in_place import is_sole_owner
-from wengert.modes.symbolic import Assignment, Gradient
 from wengert.modes.tape_value import has_node
 from wengert.modes.taped_trace import MISSING, gradient_state
 from wengert.modes.tensor import Tensor
+from wengert.modes.trace import Assignment, Gradient
 from wengert.source.loops import unrolling
 from wengert.transforms.tracing import Traced, input_spec
 

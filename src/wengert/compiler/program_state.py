@@ -16,7 +16,7 @@ from wengert.compiler.program import Program
 from wengert.compiler.state_calls import ABSENT, COPIES, COUNTS, OF_GRADIENT, OVERWRITES, READS, REPLACES
 from wengert.core.spec import Spec
 from wengert.modes.guards import CHANGES
-from wengert.modes.symbolic import Gradient
+from wengert.modes.trace import Gradient
 
 SMALL, STACK = 512, 1 << 15
 """Arrays of so many bytes are copied in less time than a new one is made; and the most bytes of all of them."""

@@ -19,10 +19,11 @@ from wengert.graph.graph import Graph, is_traced
 from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, make_constant, topological_order
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass, conform
-from wengert.modes.symbolic import Assignment, Symbol, TapeNeeded, Trace
+from wengert.modes.symbolic import Symbol
 from wengert.modes.tape import Leaf, TapeNode, output_nodes
 from wengert.modes.taped_trace import TapedTrace
 from wengert.modes.tensor import Tensor
+from wengert.modes.trace import Assignment, TapeNeeded, Trace
 from wengert.ops.shape.reshaping import extents
 
 __all__ = ["gradients", "symbol", "trace"]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.captures import Captures
-from wengert.compiler.entry import MOST_STATES, Argument, Nothing, ResultTree, fits_entry, is_native_dtype
+from wengert.compiler.entry_values import MOST_STATES, Argument, Nothing, ResultTree, fits_entry, is_native_dtype
 from wengert.compiler.native import LOCK, NativeProgram, load_or_compile
 from wengert.compiler.program_state import StateUse
 from wengert.compiler.python_objects import is_supported

@@ -13,7 +13,8 @@ from wengert.compiler.in_place import InPlace, Step, Update, scatter_update
 from wengert.compiler.kernel import KernelWriter
 from wengert.compiler.memory_plan import Memory, Slot
 from wengert.compiler.prepare import prepare_body
-from wengert.compiler.schedule import Kernel, Schedule
+from wengert.compiler.schedule import Schedule
+from wengert.compiler.schedule_steps import Kernel
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP
 from wengert.core.primitive import OUTPUT

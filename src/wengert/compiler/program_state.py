@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiler.entry import States
+from wengert.compiler.entry_values import States
 from wengert.compiler.memory_plan import aligned_size
 from wengert.compiler.program import Program
 from wengert.compiler.state_calls import ABSENT, COPIES, COUNTS, OF_GRADIENT, OVERWRITES, READS, REPLACES

@@ -19,7 +19,7 @@ from wengert.compiler.module_text import Body, BodyText, Shared, upcall_table, w
 from wengert.compiler.prepare import prepare_body
 from wengert.compiler.program import NO_MEMORY, OUT_OF_BOUNDS, RAISED, Fallback, OperandSource, Program
 from wengert.compiler.program_plan import Plan, home_of, is_read_transposed, make_plan, stored_base
-from wengert.compiler.schedule import Kernel
+from wengert.compiler.schedule_steps import Kernel
 from wengert.compiler.small_products import small_product
 from wengert.control.loop import LOOP
 from wengert.core.spec import Spec

@@ -104,5 +104,5 @@ def arrays_of_values(schedule: Schedule) -> dict[Node, int]:
 
 
 def can_join(used: int, own: int) -> bool:
-    """Whether a value is computed in the loop of a kernel, by the large arrays of both: they share some, or have few."""
+    """Whether a value is computed in the loop of a kernel, by the large arrays of both: they share some or have few."""
     return bool(used & own) or (used | own).bit_count() <= STREAMS

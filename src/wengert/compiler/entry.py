@@ -35,7 +35,7 @@ from wengert.compiler.python_objects import (
     dtype_name,
     python_symbol,
 )
-from wengert.compiler.state_calls import STATE_FUNCTIONS
+from wengert.compiler.state_calls import HELD_SIZE, STATE_FUNCTIONS
 from wengert.compiler.target import Loaded
 from wengert.core.spec import Spec
 
@@ -199,11 +199,11 @@ class _EntryWriter:
 
     def begin_states(self) -> Lanes:
         """Memory for what the run holds of captured tensors, nothing at first; other calls if something has changed."""
-        held = self.stack_bytes(24 * self.states.records)
+        size = HELD_SIZE * self.states.records
+        held = self.stack_bytes(size)
         if self.states.records:
-            size = self.code.constant(24 * self.states.records, I64)
             zero, no = self.code.constant(0, _I8), self.code.constant(False, BOOL)
-            self.code.call("@llvm.memset.p0.i64", None, held, zero, size, no)
+            self.code.call("@llvm.memset.p0.i64", None, held, zero, self.code.constant(size, I64), no)
             self.require(self.code.add(f"call i1 {python_symbol('is_usual')}()", BOOL), "other")
         return held
 

@@ -33,7 +33,7 @@ let it write into the same memory; into a new array; into memory of the run, whi
 the change.
 """
 
-HELD = "{ ptr, ptr, ptr }"
+HELD, HELD_SIZE = "{ ptr, ptr, ptr }", 24
 """The tensor or gradient, its array, and its new array, to which the run has references."""
 
 EACH_RECORD = """\

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from wengert.compiler import entry, python_objects
-from wengert.compiler.entry import Argument, callable_from
+from wengert.compiler.entry import callable_from
+from wengert.compiler.entry_values import Argument, ResultTree
 from wengert.compiler.target import Loaded, object_code
 from wengert.core.spec import Spec
 
@@ -51,13 +52,13 @@ end:
 """
 
 
-def load_entry(run: str, arguments=(), result: entry.ResultTree = (), release_gil=False) -> Loaded:
+def load_entry(run: str, arguments=(), result: ResultTree = (), release_gil=False) -> Loaded:
     return Loaded(
         object_code(entry.write_entry(arguments, result, release_gil) + run), python_objects.python_addresses()
     )
 
 
-def identity_entry(values, result: entry.ResultTree | None = None, status: int = 0, release_gil: bool = False):
+def identity_entry(values, result: ResultTree | None = None, status: int = 0, release_gil: bool = False):
     """A native function of values like these that returns copies of them, by default in a tuple."""
     arguments = [argument for value in values if (argument := Argument.of(value))]
     assert len(arguments) == len(values)

@@ -13,7 +13,8 @@ from tests.compiler.entry_programs import copies, identity_entry, load_entry, ne
 
 from wengert.compiler import entry, python_objects
 from wengert.compiler.ctypes_call import Caller
-from wengert.compiler.entry import Argument, callable_from
+from wengert.compiler.entry import callable_from
+from wengert.compiler.entry_values import Argument
 from wengert.core.spec import Spec
 
 DTYPES = [np.dtype(name) for name in ("f8", "f4", "i8", "i4", "?", "c16")]

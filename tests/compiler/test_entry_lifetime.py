@@ -16,7 +16,8 @@ from tests.compiler.entry_programs import copies, identity_entry, load_entry, ne
 
 from wengert.compiler import entry
 from wengert.compiler.ctypes_call import Caller
-from wengert.compiler.entry import Argument, callable_from
+from wengert.compiler.entry import callable_from
+from wengert.compiler.entry_values import Argument
 from wengert.compiler.target import object_code
 from wengert.core.spec import Spec
 

@@ -10,7 +10,8 @@ import sys
 import pytest
 
 import wengert as wg
-from wengert.compiler.entry import MOST_VALUES, Argument, fits_entry, write_entry
+from wengert.compiler.entry import write_entry
+from wengert.compiler.entry_values import MOST_VALUES, Argument, fits_entry
 from wengert.compiler.prepare import prepare
 from wengert.compiler.program_writer import write_program
 

@@ -10,7 +10,7 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.modes.backward import conform
-from wengert.modes.history import differentiate, present_values
+from wengert.modes.history import current_values, differentiate
 from wengert.modes.tape import TapeNode
 from wengert.modes.tensor import Tensor, adopt_array, to_gradient
 
@@ -68,7 +68,7 @@ def grad(
             "grad got materialize_grads=True and allow_unused=False",
             "Leave allow_unused out, or pass True.",
         )
-    results, wanted = tensor_list(outputs), present_values(tensor_list(inputs))
+    results, wanted = tensor_list(outputs), current_values(tensor_list(inputs))
     found: dict[TapeNode, Any] = {}
     differentiate(results, output_vectors(grad_outputs, results), retain_graph, create_graph, wanted, found.__setitem__)
     gradients: list[Tensor | None] = []

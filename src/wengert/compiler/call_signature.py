@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.captures import Captures
-from wengert.compiler.entry import MOST_STATES, Argument, Nothing, ResultTree, fits_entry, is_native_dtype
+from wengert.compiler.entry_values import MOST_STATES, Argument, Nothing, ResultTree, fits_entry, is_native_dtype
 from wengert.compiler.native import LOCK, NativeProgram, load_or_compile
 from wengert.compiler.program_state import StateUse
 from wengert.compiler.python_objects import is_supported
@@ -30,10 +30,10 @@ from wengert.graph.ir import Input, Node, Operation
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.in_place import is_sole_owner
-from wengert.modes.symbolic import Assignment, Gradient
 from wengert.modes.tape_value import has_node
 from wengert.modes.taped_trace import MISSING, gradient_state
 from wengert.modes.tensor import Tensor
+from wengert.modes.trace import Assignment, Gradient
 from wengert.source.loops import unrolling
 from wengert.transforms.tracing import Traced, input_spec
 
@@ -73,6 +73,8 @@ class Signature:
         self.name, self.result, self.wrap, self.rolls = name, run.graph.result, wrap, unroll is not True
         self.graph, captured = lift_captured(run.graph)
         self.captured: list[Any] = [*run.gradients, *captured]
+        self.first_captured = len(self.graph.inputs) - len(self.captured)
+        self.first_assigned = len(self.graph.outputs) - len(self.assignments)
         self.is_taped, self.removed, self.guards = run.is_taped, run.removed, run.guards
         positional, keywords = structure.children
         is_flat = all(child is LEAF for child in positional.children) and not keywords.children
@@ -92,9 +94,8 @@ class Signature:
         """Whether all that the trace has read of objects is as it was."""
         return all(guard.holds for guard in self.guards)
 
-    def can_run(self, leaves: Sequence[Any]) -> bool:
-        """Whether the program does what the function would do with these arguments."""
-        tracked = [x for x in leaves if isinstance(x, Array)]
+    def can_run(self, leaves: Sequence[Any], tracked: Sequence[Array]) -> bool:
+        """Whether the program does what the function would do with these arguments, of which some are `tracked`."""
         if self.is_taped:
             return self.can_run_tape(tracked)
         if self.guards and recording.current_trace() is not None:
@@ -172,7 +173,7 @@ class Signature:
 
     def result_specs(self) -> list[Spec]:
         """The specs of the leaves of the result."""
-        return [node.spec for node in self.graph.outputs[: len(self.graph.outputs) - len(self.assignments)]]
+        return [node.spec for node in self.graph.outputs[: self.first_assigned]]
 
     @cached_property
     def entry_result(self) -> ResultTree | None:
@@ -211,20 +212,19 @@ class Signature:
 
     def lifted_assignments(self) -> list[Assignment]:
         """The assignments, with the nodes of the lifted graph."""
-        last = len(self.graph.outputs) - len(self.assignments)
-        return [a._replace(node=node) for a, node in zip(self.assignments, self.graph.outputs[last:], strict=True)]
+        nodes = self.graph.outputs[self.first_assigned :]
+        return [a._replace(node=node) for a, node in zip(self.assignments, nodes, strict=True)]
 
     def updates(self) -> list[tuple[int, int]]:
         """The captured inputs that the last outputs replace after a run."""
-        first, last = len(self.graph.inputs) - len(self.captured), len(self.graph.outputs) - len(self.assignments)
-        inputs = {id(x): first + i for i, x in enumerate(self.captured)}
-        return [(inputs[id(a.target)], last + i) for i, a in enumerate(self.assignments) if id(a.target) in inputs]
+        inputs = {id(x): i for i, x in enumerate(self.captured, self.first_captured)}
+        assigned = enumerate(self.assignments, self.first_assigned)
+        return [(inputs[id(a.target)], o) for o, a in assigned if id(a.target) in inputs]
 
     def uses(self) -> list[StateUse]:
         """How the native entry uses captured tensors: as inputs and outputs, or only to check what they are."""
-        first, last = len(self.graph.inputs) - len(self.captured), len(self.graph.outputs) - len(self.assignments)
-        outputs = {id(a.target): last + i for i, a in enumerate(self.assignments)}
-        uses = [StateUse(x, first + i, outputs.pop(id(x), -1)) for i, x in enumerate(self.captured)]
+        outputs = {id(a.target): o for o, a in enumerate(self.assignments, self.first_assigned)}
+        uses = [StateUse(x, i, outputs.pop(id(x), -1)) for i, x in enumerate(self.captured, self.first_captured)]
         uses += [StateUse(a.target, output=outputs[id(a.target)]) for a in self.assignments if id(a.target) in outputs]
         uses += [StateUse(gradient, is_absent=True) for gradient in self.removed]
         known = {id(use.target) for use in uses}
@@ -239,22 +239,26 @@ class Signature:
 
     def targets(self) -> dict[int, np.ndarray]:
         """The buffers of tensors that the program can write to directly, because nobody else has them."""
-        first = len(self.graph.inputs) - len(self.captured)
         pairs = self.native.build.program.in_place if self.assignments else ()
-        return {
-            o: t.value for i, o in pairs if is_sole_owner(t := self.captured[i - first]) and t.value.flags.c_contiguous
-        }
+        written = [(o, self.captured[i - self.first_captured]) for i, o in pairs]
+        return {o: t.value for o, t in written if is_sole_owner(t) and t.value.flags.c_contiguous}
+
+    def refuse_leaves(self) -> None:
+        """Raise an error if an assignment to a leaf would be recorded."""
+        if recording.is_recording():
+            for target, _, is_recorded in self.assignments:
+                if is_recorded and isinstance(target, Tensor):
+                    target._refuse_leaf()
 
     def write_back(self, outs: Sequence[Any]) -> Sequence[Any]:
         """Assign the last outputs of the program to captured values, and return the others."""
-        n = len(outs) - len(self.assignments)
-        for target, _, is_recorded in self.assignments:
-            if is_recorded and recording.is_recording() and isinstance(target, Tensor):
-                target._refuse_leaf()  # before anything is written
+        if not (self.assignments or self.removed):
+            return outs
+        self.refuse_leaves()  # before anything is written
         for gradient in self.removed:
             gradient.tensor._grad = None
         unrecorded: list[tuple[Tensor, Any]] = []
-        for (target, _, is_recorded), new in zip(self.assignments, outs[n:], strict=True):
+        for (target, _, is_recorded), new in zip(self.assignments, outs[self.first_assigned :], strict=True):
             if isinstance(target, Gradient):
                 target.assign(new)
             elif new is target.value:  # the program has written it
@@ -267,7 +271,7 @@ class Signature:
             with recording.override(enabled=False):
                 for tensor, value in unrecorded:
                     tensor._rebind(value)
-        return outs[:n]
+        return outs[: self.first_assigned]
 
     def derive(self, kind: str, details: tuple, make: Callable[[Graph], Callable]) -> Callable:
         """A compiled function made from the graph, once for each kind and details."""

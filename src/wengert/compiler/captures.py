@@ -18,7 +18,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import user_error
-from wengert.modes.symbolic import digest
+from wengert.modes.trace import digest
 
 MISSING = object()
 DEPTH = 6

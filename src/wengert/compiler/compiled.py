@@ -165,8 +165,9 @@ class Compiled(Generic[P, R]):
             result: R = self.fast(*args)
             if result is not NotImplemented:
                 return result
+            last = self.fast
             for entry in self.entries:
-                if (result := entry(*args)) is not NotImplemented:
+                if entry is not last and (result := entry(*args)) is not NotImplemented:
                     self.fast = entry
                     return result
         return self.general(args, kwargs)
@@ -182,29 +183,25 @@ class Compiled(Generic[P, R]):
         signature = self.signature(leaves, structure)
         if signature.captures is not None:
             signature.captures.compare(self.name)
-        if not signature.can_run(leaves):
+        if not signature.can_run(leaves, tracked):
             return recording.as_read(self.f)(*args, **kwargs)
         if signature.is_taped:
             leaves, tracked = [strip_level(x, 0) for x in leaves], []
         if tracked or signature.is_tracked:
             outs = CompiledCall(signature, leaves)(operation_of(self.name))
-        else:
-            targets = signature.targets()
-            outs = signature.native(
-                [*[x for x in leaves if is_traced(x)], *[x.value for x in signature.captured]],
-                targets,
-                len(signature.assignments),
-            )
-            if signature.assignments or signature.removed:
-                outs = signature.write_back(outs)
-            if signature.gives_tensors:
-                outs = [Tensor(y) for y in outs]
-            if (entry := signature.entry) is not None and not self.check:
-                self.fast = entry
-                self.entries = (entry, *[other for other in self.entries if other is not entry])[:MOST_ENTRIES]
-            return unflatten(signature.result, outs)
-        if signature.assignments:
-            outs = signature.write_back(outs)
+            return unflatten(signature.result, signature.write_back(outs))
+        targets = signature.targets()  # while nothing else refers to them
+        outs = signature.native(
+            [*[x for x in leaves if is_traced(x)], *[x.value for x in signature.captured]],
+            targets,
+            len(signature.assignments),
+        )
+        outs = signature.write_back(outs)
+        if signature.gives_tensors:
+            outs = [Tensor(y) for y in outs]
+        if (entry := signature.entry) is not None and not self.check:
+            self.fast = entry
+            self.entries = (entry, *[other for other in self.entries if other is not entry])[:MOST_ENTRIES]
         return unflatten(signature.result, outs)
 
     def flatten_arguments(self, args: tuple, kwargs: dict[str, Any]) -> tuple[list, Structure]:

@@ -10,11 +10,20 @@ the caller then takes the general path.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from wengert.compiler.entry_values import (
+    NO_STATES,
+    Argument,
+    Nothing,
+    ResultTree,
+    States,
+    count_tuples,
+    output_specs,
+)
 from wengert.compiler.lanes import BOOL, I64, PTR, Code, Lanes, Type
 from wengert.compiler.python_calls import ENTRY_FUNCTIONS, RELEASED, UNOPTIMISED
 from wengert.compiler.python_objects import (
@@ -22,93 +31,18 @@ from wengert.compiler.python_objects import (
     EXTRA,
     LEVEL,
     NUMBER,
-    NUMBERS,
     PAYLOAD,
     dtype_name,
     python_symbol,
 )
-from wengert.compiler.state_calls import STATE_FUNCTIONS
+from wengert.compiler.state_calls import HELD_SIZE, STATE_FUNCTIONS
 from wengert.compiler.target import Loaded
 from wengert.core.spec import Spec
 
 RUN, RUN_RELEASED, ENTRY = "wengert.run", "wengert.run.released", "wengert.entry"
 
-ResultTree: TypeAlias = "Spec | tuple[ResultTree, ...]"
-"""The result of a call: an array, or a NumPy scalar if it has no axes, or tuples of these, or `Nothing`."""
-
-
-class Nothing(NamedTuple):
-    """The result None."""
-
-
-MOST_VALUES, MOST_STATES = 256, 4096
-"""The most arguments and results of a native entry, and the most captured tensors: it keeps them on the stack."""
-
 _I8, _I32 = Type("i8"), Type("i32")
 _FASTCALL = 0x80
-
-
-class Argument(NamedTuple):
-    """The exact type and the spec of an argument; instances of subclasses do not match.
-
-    >>> Argument.of(np.ones(3)), Argument.of(2), Argument.of("two")
-    (Argument(kind='array', spec=f64[3]), Argument(kind='int', spec=i64[]), None)
-    """
-
-    kind: Literal["array", "scalar", "float", "int"]
-    spec: Spec
-
-    @classmethod
-    def of(cls, value: Any) -> Argument | None:
-        """The argument that a value is, or None if no entry takes it. An int counts as int64, whatever its size."""
-        kind = type(value)
-        if kind is float:
-            return cls("float", Spec((), np.dtype(np.float64)))
-        if kind is int:
-            return cls("int", Spec((), np.dtype(np.int64)))
-        if kind is np.ndarray:
-            return cls("array", Spec.of(value)) if is_native_dtype(value.dtype) else None
-        return cls("scalar", Spec((), value.dtype)) if kind in _SCALARS else None
-
-
-def is_native_dtype(dtype: np.dtype) -> bool:
-    """Whether arguments and results can have this dtype."""
-    return type(dtype) in _DTYPES and dtype.isnative
-
-
-_SCALARS, _DTYPES = {dtype.type for dtype in NUMBERS}, {type(dtype) for dtype in NUMBERS}
-"""Exact types: C's `long` and `long long` have equal dtypes of different types, and native code supports one."""
-
-
-def output_specs(result: ResultTree) -> Iterator[Spec]:
-    """The specs of all outputs, from left to right."""
-    if isinstance(result, Spec):
-        yield result
-    else:
-        for part in result:
-            yield from output_specs(part)
-
-
-def fits_entry(arguments: Sequence[Argument], result: ResultTree) -> bool:
-    """Whether there are few enough arguments and results for a native entry."""
-    return len(arguments) + len(list(output_specs(result))) + _count_tuples(result) <= MOST_VALUES
-
-
-class States(NamedTuple):
-    """The captured tensors of a program, beside its arguments and results.
-
-    `records` is the number of records of its table, `inputs` and `outputs` are the numbers of arrays that these add to
-    those of the arguments and results. A run needs so many bytes of `memory`. With `is_taped`, results are tensors.
-    """
-
-    records: int = 0
-    inputs: int = 0
-    outputs: int = 0
-    memory: int = 0
-    is_taped: bool = False
-
-
-NO_STATES = States()
 
 
 def write_entry(
@@ -130,7 +64,7 @@ class _EntryWriter:
         self.code = Code()
         self.globals: dict[str, str] = {}
         self.outputs = list(output_specs(result))
-        self.capacity = (2 if states.is_taped else 1) * len(self.outputs) + _count_tuples(result)
+        self.capacity = (2 if states.is_taped else 1) * len(self.outputs) + count_tuples(result)
         self.list = self.stack_bytes(8 * self.capacity)
         self.length = 0
 
@@ -265,11 +199,11 @@ class _EntryWriter:
 
     def begin_states(self) -> Lanes:
         """Memory for what the run holds of captured tensors, nothing at first; other calls if something has changed."""
-        held = self.stack_bytes(24 * self.states.records)
+        size = HELD_SIZE * self.states.records
+        held = self.stack_bytes(size)
         if self.states.records:
-            size = self.code.constant(24 * self.states.records, I64)
             zero, no = self.code.constant(0, _I8), self.code.constant(False, BOOL)
-            self.code.call("@llvm.memset.p0.i64", None, held, zero, size, no)
+            self.code.call("@llvm.memset.p0.i64", None, held, zero, self.code.constant(size, I64), no)
             self.require(self.code.add(f"call i1 {python_symbol('is_usual')}()", BOOL), "other")
         return held
 
@@ -355,10 +289,6 @@ class _EntryWriter:
         code.jump("raised")
         code.begin("raised")
         code.do("ret ptr null")
-
-
-def _count_tuples(result: ResultTree) -> int:
-    return 0 if isinstance(result, Spec | Nothing) else 1 + sum(map(_count_tuples, result))
 
 
 class _Method(ctypes.Structure):

@@ -20,7 +20,8 @@ from wengert.compiler.gather import Written
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
 from wengert.compiler.loop_plan import ACCUMULATORS, PIECES, LoopPlan
 from wengert.compiler.memory_plan import POINTER, Memory, Pointers
-from wengert.compiler.schedule import Kernel, Schedule
+from wengert.compiler.schedule import Schedule
+from wengert.compiler.schedule_steps import Kernel
 from wengert.graph.ir import Operation
 
 

@@ -10,7 +10,8 @@ from wengert.compiler.affine import ZERO, Affine, Counter, Position, flat_index
 from wengert.compiler.classify import Form, operation_cost
 from wengert.compiler.element_sources import Element, ElementSources
 from wengert.compiler.gather import Written
-from wengert.compiler.schedule import Kernel, Schedule
+from wengert.compiler.schedule import Schedule
+from wengert.compiler.schedule_steps import Kernel
 from wengert.compiler.target import vector_bytes
 from wengert.graph.ir import Node, Operation
 

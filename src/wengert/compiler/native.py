@@ -22,6 +22,7 @@ import numpy as np
 from wengert.compiler import cache as disk
 from wengert.compiler import entry, python_objects, target
 from wengert.compiler.ctypes_call import NO_TARGETS, Caller
+from wengert.compiler.entry_values import NO_STATES, Argument, ResultTree, States
 from wengert.compiler.fingerprint import surroundings
 from wengert.compiler.kept_memory import KEPT, allow_kept_memory
 from wengert.compiler.prepare import prepare
@@ -84,7 +85,7 @@ class NativeProgram:
     def __init__(
         self,
         build: Build,
-        arguments: Sequence[entry.Argument] | None,
+        arguments: Sequence[Argument] | None,
         name: str,
         is_warm: bool,
         uses: Sequence[StateUse] = (),
@@ -151,8 +152,8 @@ def releases_gil(program: Program) -> bool:
 
 def load_or_compile(
     graph: Graph,
-    arguments: Sequence[entry.Argument] | None,
-    result: entry.ResultTree | None,
+    arguments: Sequence[Argument] | None,
+    result: ResultTree | None,
     name: str,
     updates: Sequence[tuple[int, int]] = (),
     rolls: bool = True,
@@ -183,11 +184,11 @@ def load_or_compile(
 
 def compile_graph(
     graph: Graph,
-    arguments: Sequence[entry.Argument] | None,
-    result: entry.ResultTree | None,
+    arguments: Sequence[Argument] | None,
+    result: ResultTree | None,
     updates: Sequence[tuple[int, int]] = (),
     rolls: bool = True,
-    states: entry.States = entry.NO_STATES,
+    states: States = NO_STATES,
 ) -> Build:
     """graph -> passes -> schedule -> memory plan -> LLVM text -> machine code."""
     start = time.perf_counter()

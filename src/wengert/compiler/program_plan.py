@@ -13,7 +13,8 @@ from wengert.compiler.in_place import InPlace, Step, Update, scatter_update
 from wengert.compiler.kernel import KernelWriter
 from wengert.compiler.memory_plan import Memory, Slot
 from wengert.compiler.prepare import prepare_body
-from wengert.compiler.schedule import Kernel, Schedule
+from wengert.compiler.schedule import Schedule
+from wengert.compiler.schedule_steps import Kernel
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP
 from wengert.core.primitive import OUTPUT
@@ -35,7 +36,7 @@ class Plan:
     """The steps of a program in order, with their kernels, and its memory; `shared` are the updates made in place.
 
     With `reads_early`, small parts of values that are updated are read before anything else. Nothing fails from the
-    step `settled` on.
+    step `first_safe` on.
     """
 
     def __init__(self, graph: Graph, updates: Sequence[tuple[int, int]], prefix: str, reads_early: bool):
@@ -58,9 +59,11 @@ class Plan:
         )
         writers = [self.writers.get(step) for step in schedule.steps]
         failing = [k for k, step in enumerate(schedule.steps) if may_fail(schedule, step, writers[k])]
-        self.settled = 1 + max(failing, default=-1)
+        self.first_safe = 1 + max(failing, default=-1)
         if not prefix:
-            self.shared = tuple([pair for pair in updates if overwrite(schedule, memory, writers, self.settled, *pair)])
+            self.shared = tuple(
+                [pair for pair in updates if overwrite(schedule, memory, writers, self.first_safe, *pair)]
+            )
         for old, (step, _) in self.in_place.takers.items():
             if step.step in self.writers:
                 self.writers[step.step].elements.overwritten.add(old)
@@ -101,7 +104,7 @@ def may_fail(schedule: Schedule, step: Kernel | Operation, writer: KernelWriter 
 
 
 def overwrite(
-    schedule: Schedule, memory: Memory, writers: Sequence[KernelWriter | None], settled: int, i: int, o: int
+    schedule: Schedule, memory: Memory, writers: Sequence[KernelWriter | None], first_safe: int, i: int, o: int
 ) -> bool:
     """Let the kernel of an output write it to the memory of an input, if it may; whether it may.
 
@@ -115,7 +118,7 @@ def overwrite(
         return False
     steps = list(zip(schedule.steps, writers, strict=True))
     home = home_of(schedule, new)
-    if home < settled or any(old in values_read(schedule, step, writer) for step, writer in steps[home + 1 :]):
+    if home < first_safe or any(old in values_read(schedule, step, writer) for step, writer in steps[home + 1 :]):
         return False
     writer = writers[home]
     if writer is None or new not in writer.kernel.maps or not writer.plan.is_element_by_element:

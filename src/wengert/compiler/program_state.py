@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiler.entry import States
+from wengert.compiler.entry_values import States
 from wengert.compiler.memory_plan import aligned_size
 from wengert.compiler.program import Program
 from wengert.compiler.state_calls import ABSENT, COPIES, COUNTS, OF_GRADIENT, OVERWRITES, READS, REPLACES
 from wengert.core.spec import Spec
 from wengert.modes.guards import CHANGES
-from wengert.modes.symbolic import Gradient
+from wengert.modes.trace import Gradient
 
 SMALL, STACK = 512, 1 << 15
 """Arrays of so many bytes are copied in less time than a new one is made; and the most bytes of all of them."""

@@ -19,7 +19,7 @@ from wengert.compiler.module_text import Body, BodyText, Shared, upcall_table, w
 from wengert.compiler.prepare import prepare_body
 from wengert.compiler.program import NO_MEMORY, OUT_OF_BOUNDS, RAISED, Fallback, OperandSource, Program
 from wengert.compiler.program_plan import Plan, home_of, is_read_transposed, make_plan, stored_base
-from wengert.compiler.schedule import Kernel
+from wengert.compiler.schedule_steps import Kernel
 from wengert.compiler.small_products import small_product
 from wengert.control.loop import LOOP
 from wengert.core.spec import Spec
@@ -63,7 +63,7 @@ class ProgramWriter:
     def __init__(self, plan: Plan, shared: Shared, prefix: str):
         schedule, memory, kernels = plan.schedule, plan.memory, plan.kernels
         self.schedule, self.memory, self.kernels, self.shared, self.prefix = schedule, memory, kernels, shared, prefix
-        self.in_place, self.settled = plan.shared, plan.settled
+        self.in_place, self.first_safe = plan.shared, plan.first_safe
         self.first_constant = len(shared.constants)
         shared.constants += memory.constants
         shared.kernels += [kernel for kernel in kernels if kernel is not None]
@@ -106,7 +106,7 @@ class ProgramWriter:
 
     def is_late(self, node: Node) -> bool:
         """Whether an output is stored when nothing can fail any more."""
-        return home_of(self.schedule, node) >= self.settled
+        return home_of(self.schedule, node) >= self.first_safe
 
     def write_steps(self, replaced: Collection[int] = ()) -> None:
         """Write all steps. Those outputs of a body that are `replaced` may share the memory of inputs."""
@@ -118,7 +118,7 @@ class ProgramWriter:
         for base, target in filter(is_early, memory.copies):
             self.copy(memory.slot(base), target, base.nbytes)
         for k, (step, kernel) in enumerate(zip(self.schedule.steps, self.kernels, strict=True)):
-            if 0 < k == self.settled and not self.prefix:
+            if 0 < k == self.first_safe and not self.prefix:
                 self.require(self.code.load(self.status, I64).eq(0), OUT_OF_BOUNDS)
             if kernel is not None:
                 self.run_kernel(step, kernel, table)

@@ -3,18 +3,18 @@
 A kernel is a loop nest over one domain, with everything that it stores or reduces. Values that only elementwise
 operations and views use stay in registers. Each value has a stage, one above those of the values that must be in memory
 before it can be computed. So kernels of one stage do not depend on each other, and those of one stage and domain are
-one loop.
+one loop, unless it would use too many arrays (`schedule_steps.py`).
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from wengert.compiler.affine import loop_position, reshape_position
 from wengert.compiler.blas_calls import is_matrix_transpose
 from wengert.compiler.classify import COMPUTED, Form, form_of, operation_cost, scalar_operations
 from wengert.compiler.gather import Written
+from wengert.compiler.schedule_steps import order_steps
 from wengert.compiler.short_rows import (
     ROW_INTENSITY,
     ROW_OPERATIONS,
@@ -37,39 +37,8 @@ CHEAP, CHEAP_IF_LARGE = 12, 48
 memory and read it again, in the processor's cache or, for large arrays, beyond it.
 """
 BEYOND_CACHE = 1 << 20
-STREAMS, NO_STREAM = 16, 4096
-"""Values that have no large operand in common are computed in one loop if it reads and writes at most so many large
-arrays: memory is fast for few streams. Arrays of at most so many bytes stay in the cache.
-"""
 OUTSIDE = (Form.BLAS, Form.FALLBACK, Form.LOOP, Form.SCATTER)
 """What an unrolled program cannot have."""
-
-
-class Kernel:
-    """A loop nest over `domain` that stores `maps` and `reductions` over the `axes` of the domain, or one `scatter`."""
-
-    def __init__(self, domain: tuple[int, ...], stage: int, axes: tuple[int, ...] = ()):
-        self.domain, self.stage, self.axes = domain, stage, axes
-        self.maps: list[Node] = []
-        self.reductions: list[Operation] = []
-        self.scatter: Operation | None = None
-
-    @property
-    def folds(self) -> list[Operation]:
-        """The values that it adds up."""
-        return [*self.reductions, *([self.scatter] if self.scatter is not None else [])]
-
-    @property
-    def roots(self) -> list[Node]:
-        """The values that it stores."""
-        return [*self.maps, *self.folds]
-
-    @property
-    def computed_values(self) -> list[Node]:
-        """The values that it computes element by element."""
-        written = Written.by(self.scatter) if self.scatter is not None else None
-        scattered = [] if written is None else [written.value, *written.indices]
-        return [*self.maps, *[r.args[0] for r in self.reductions], *scattered]
 
 
 class Schedule:
@@ -104,7 +73,7 @@ class Schedule:
             self.store(out)
         self.delay_to_uses()
         self.store_late_uses()
-        self.steps = self.ordered_steps()
+        self.steps = order_steps(self)
 
     @property
     def is_inline(self) -> bool:
@@ -355,7 +324,7 @@ class Schedule:
                     latest = max(latest, self.stages[consumer])
         return latest
 
-    # Steps
+    # Operations
 
     def may_fail(self, node: Node) -> bool:
         """Whether an operation may raise an error."""
@@ -366,61 +335,3 @@ class Schedule:
     def outputs_of(self, node: Operation) -> list[Operation]:
         """The outputs that are used of an operation with several."""
         return [user for user in self.consumers.get(node, ()) if user.primitive is OUTPUT]
-
-    def ordered_steps(self) -> list[Any]:
-        """Kernels, BLAS calls and fallbacks, by stage."""
-        kernels: dict[Any, Kernel] = {}
-        others: list[tuple[int, Operation]] = []
-        arrays = self.arrays_of_values()
-        for node in self.stored:
-            form = self.forms[node]
-            if form in (Form.BLAS, Form.FALLBACK, Form.LOOP):
-                assert isinstance(node, Operation)
-                others.append((self.stages[node], node))
-            elif form is Form.SCATTER:
-                assert isinstance(node, Operation)
-                kernel = kernels[node] = Kernel(Written.by(node).shape, self.stages[node])
-                kernel.scatter = node
-            elif form is Form.REDUCE:
-                assert isinstance(node, Operation)
-                operand = node.args[0]
-                axes = tuple(i for i in node.params["axis"] if i < self.loop_ndim(operand))
-                key = (self.domain(operand), self.stages[node], axes)
-                kernels.setdefault(key, Kernel(key[0], key[1], axes)).reductions.append(node)
-        for node in self.stored:
-            form = self.forms[node]
-            if form in (Form.BLAS, Form.FALLBACK, Form.LOOP, Form.OUTPUT, Form.REDUCE, Form.SCATTER):
-                continue
-            stage, domain = self.stages[node], self.domain(node)
-            alike = [k for k in kernels.values() if k.domain == domain and k.stage == stage and k.scatter is None]
-            home = next((k for k in alike if self.is_tiny or belongs(arrays, k, node)), None)
-            if home is None:
-                home = kernels[node] = Kernel(domain, stage)
-            home.maps.append(node)
-        steps: list[tuple[int, int, Any]] = [(k.stage, 0, k) for k in kernels.values()] + [
-            (s, 1, node) for s, node in others
-        ]
-        steps.sort(key=lambda step: step[:2])
-        return [step[2] for step in steps]
-
-    def arrays_of_values(self) -> dict[Node, int]:
-        """The large arrays in memory that the loop of each value reads or writes, as bits of a number."""
-        own: dict[Node, int] = {}
-        found: dict[Node, int] = {}
-        for node in self.graph.nodes:
-            is_array = node in self.stored or self.forms[node] is Form.GIVEN
-            own[node] = found[node] = 1 << len(own) if is_array and node.nbytes > NO_STREAM else 0
-            if self.forms[node] in (*COMPUTED, Form.VIEW, Form.REDUCE):
-                assert isinstance(node, Operation)
-                for a in node.args:
-                    is_before = a in self.stored and self.stages[a] < self.stages[node]
-                    found[node] |= own[a] if is_before else found[a]
-        return found
-
-
-def belongs(arrays: dict[Node, int], kernel: Kernel, node: Node) -> bool:
-    """Whether a value is computed in the loop of a kernel: they share large arrays, or have few."""
-    used = 0
-    for root in kernel.roots:
-        used |= arrays[root]
-    return bool(used & arrays[node]) or (used | arrays[node]).bit_count() <= STREAMS

@@ -33,8 +33,20 @@ let it write into the same memory; into a new array; into memory of the run, whi
 the change.
 """
 
-HELD = "{ ptr, ptr, ptr }"
+HELD, HELD_SIZE = "{ ptr, ptr, ptr }", 24
 """The tensor or gradient, its array, and its new array, to which the run has references."""
+
+EACH_RECORD = """\
+entry:
+  %table = load ptr, ptr @wengert.states
+  br label %head
+head:
+  %i = phi i64 [ 0, %entry ], [ %next, %done ]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %body, label %end
+body:
+  %next = add i64 %i, 1"""
+"""The beginning of a loop over `%count` records: number `%i` is at `%next` in the table, and `done` ends its turn."""
 
 STATE_FUNCTIONS = re.sub(
     r"@(?!llvm|wengert)",
@@ -113,15 +125,7 @@ other:
 ; 0; 1 if something is not as expected; 2 if an exception is set. What is held must be released in any case.
 define internal i32 @bind_states(
   i64 %count, ptr %inputs, i64 %input.count, ptr %outputs, i64 %output.count, ptr %held, ptr %memory) noinline {{
-entry:
-  %table = load ptr, ptr @wengert.states
-  br label %head
-head:
-  %i = phi i64 [ 0, %entry ], [ %next, %done ]
-  %more = icmp ult i64 %i, %count
-  br i1 %more, label %body, label %end
-body:
-  %next = add i64 %i, 1
+{EACH_RECORD}
   %record = getelementptr {RECORD}, ptr %table, i64 %next
   %tensor = load ptr, ptr %record
   %node.at = getelementptr {RECORD}, ptr %record, i64 0, i32 1
@@ -271,15 +275,7 @@ failed:
 
 ; Gives up what a run holds; if it has succeeded, the new arrays become those of the tensors first.
 define internal void @release_states(i64 %count, ptr %held, ptr %memory, i1 %succeeded) noinline {{
-entry:
-  %table = load ptr, ptr @wengert.states
-  br label %head
-head:
-  %i = phi i64 [ 0, %entry ], [ %next, %done ]
-  %more = icmp ult i64 %i, %count
-  br i1 %more, label %body, label %end
-body:
-  %next = add i64 %i, 1
+{EACH_RECORD}
   %object.at = getelementptr {HELD}, ptr %held, i64 %i
   %array.at = getelementptr {HELD}, ptr %held, i64 %i, i32 1
   %new.at = getelementptr {HELD}, ptr %held, i64 %i, i32 2

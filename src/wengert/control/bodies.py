@@ -26,10 +26,11 @@ from wengert.modes import recording
 from wengert.modes.backward import backward_pass, conform
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual, zeros_like
-from wengert.modes.symbolic import Symbol, Trace
+from wengert.modes.symbolic import Symbol
 from wengert.modes.tape import Leaf, TapeNode
 from wengert.modes.taylor import Jet, Run, Series
 from wengert.modes.tensor import Tensor
+from wengert.modes.trace import Trace
 from wengert.ops.shape.reshaping import broadcast_to
 
 Live = tuple[bool, ...]

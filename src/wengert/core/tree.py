@@ -53,7 +53,7 @@ class Branch:
         The function has an attribute `cls`, the class of the object. Two of them are equal if what they make differs in
         the parts alone.
         """
-        raise NotImplementedError
+        raise NotImplementedError  # each class has its own parts
 
 
 def _open(tree: Any) -> tuple[Any, tuple[Any, ...], list[Any]] | None:

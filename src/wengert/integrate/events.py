@@ -15,6 +15,7 @@ import numpy as np
 from wengert.control.branches import cond
 from wengert.control.iteration import fori_loop
 from wengert.core.primitive import as_operand
+from wengert.integrate.runge_kutta import Interpolant
 from wengert.ops.elementwise.choices import minimum, where
 from wengert.ops.shape.reshaping import reshape
 from wengert.transforms.products import jvp, stop_gradient
@@ -24,12 +25,9 @@ LOGGED = 16
 HALVINGS = 55
 """The steps of the bisection, after which a fraction of a step is known to rounding."""
 
-Interpolant = Callable[[Any], Any]
-"""The state, a vector, at a fraction of a step."""
-
 
 class EventLog(NamedTuple):
-    """For each event: its present value, how often it happened, and when and in which states."""
+    """For each event: its current value, how often it happened, and when and in which states."""
 
     values: list[Any]
     counts: list[Any]

@@ -14,7 +14,8 @@ from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.exponential import sqrt
 from wengert.transforms.products import stop_gradient
 
-Interpolant = Callable[[Any], Parts]
+Interpolant = Callable[[Any], Any]
+"""The state at a fraction of a step: in parts, or joined to a vector."""
 
 
 class Trial(NamedTuple):

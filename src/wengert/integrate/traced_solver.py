@@ -6,7 +6,6 @@ The sizes of the steps are not differentiated; with respect to the ends of the s
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -126,7 +125,7 @@ class Integration:
         equation, t = self.stepper.equation, self.span.differentiable(now.t)
         h = self.span.differentiable(after.t) - t
 
-        def interpolant() -> Callable[[Any], Any]:
+        def interpolant() -> Interpolant:
             at = self.stepper.interpolant(t, h, now.y, trial.stages)
             return lambda x: equation.join(at(x))
 

@@ -71,8 +71,8 @@ def is_on_tape(y: Array) -> bool:
     return trace is not None and trace.tape > 0 and y.level in (trace.level, trace.tape)
 
 
-def present_values(tensors: Sequence[Any]) -> list[Any]:
-    """Tensors, in a trace with their present values."""
+def current_values(tensors: Sequence[Any]) -> list[Any]:
+    """Tensors, in a trace with their current values."""
     return [snapshot(x) if isinstance(x, Tensor) and is_traced(x) else x for x in tensors]
 
 
@@ -172,9 +172,9 @@ def differentiate(
     trace = recording.current_trace() if recording.active else None
     if trace is not None:
         trace.tape_holder()
-        outputs = present_values(outputs)
+        outputs = current_values(outputs)
     if inputs is not None:
-        inputs = present_values(inputs)
+        inputs = current_values(inputs)
         targets = find_targets(inputs)
         if sink is add_to_grad:
             sink = add_to_inputs(inputs)

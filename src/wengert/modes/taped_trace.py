@@ -16,9 +16,10 @@ from wengert.core.levels import new_level, strip_level
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.graph.ir import Input
-from wengert.modes.symbolic import Assignment, Gradient, Symbol, Trace
+from wengert.modes.symbolic import Symbol
 from wengert.modes.tape import Leaf, TapeNode
 from wengert.modes.tensor import Tensor
+from wengert.modes.trace import Assignment, Gradient, Trace
 
 
 class TapedTrace(Trace):

@@ -332,7 +332,7 @@ def adopt_array(value: np.ndarray, requires_grad: bool = False) -> Tensor:
 
 
 def as_tensor(value: Any) -> Tensor:
-    """A tensor as it is, in a trace its present value; anything else as a new tensor."""
+    """A tensor as it is, in a trace its current value; anything else as a new tensor."""
     made: Tensor = tensor(value) if not isinstance(value, Tensor) else snapshot(value) if is_traced(value) else value
     return made
 

@@ -20,7 +20,8 @@ from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, make_constant, make_operation
 from wengert.modes import recording
-from wengert.modes.symbolic import Symbol, Trace
+from wengert.modes.symbolic import Symbol
+from wengert.modes.trace import Trace
 from wengert.ops.shape.casting import _astype, _astype_discrete
 from wengert.source.memory import ArrayValue, Memory
 from wengert.source.rows import Row

@@ -17,8 +17,9 @@ from wengert.core.aspects import primitive_of
 from wengert.core.levels import find_own, new_level, payloads
 from wengert.core.primitive import Primitive
 from wengert.modes import recording
-from wengert.modes.symbolic import Symbol, Trace
+from wengert.modes.symbolic import Symbol
 from wengert.modes.tensor import Tensor
+from wengert.modes.trace import Trace
 from wengert.ops.indexing.key import Hole
 from wengert.ops.indexing.subscripts import gather
 from wengert.structure.incidence import Sets, identity_sets, no_sets, stack_sets

@@ -13,7 +13,7 @@ from wengert.core.primitive import SHAPED
 from wengert.core.spec import Spec
 from wengert.core.tree import flatten, unflatten
 from wengert.graph.ir import PYTHON_NUMBERS
-from wengert.modes.symbolic import digest
+from wengert.modes.trace import digest
 from wengert.transforms.boundary import Argnums, Arguments
 
 

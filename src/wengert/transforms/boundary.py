@@ -144,11 +144,7 @@ class Arguments:
 def check_directions(name: str, tree: Any, structure: Structure, specs: Sequence[Spec]) -> list[Any]:
     """The leaves of a tangent or cotangent (`name`), which must have the structure, shapes and dtypes of a value."""
     leaves, found = flatten_arrays(tree)
-    if (
-        found is not structure
-        and not is_alike(found, structure)
-        and loose_structure(found) != loose_structure(structure)
-    ):
+    if not is_alike(found, structure) and loose_structure(found) != loose_structure(structure):
         raise user_error(
             TypeError, f"The {name} has the structure {found!r}, the value {structure!r}", "They must be the same."
         )

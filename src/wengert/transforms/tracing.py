@@ -19,10 +19,11 @@ from wengert.graph.graph import Graph, is_traced
 from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, make_constant, topological_order
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass, conform
-from wengert.modes.symbolic import Assignment, Symbol, TapeNeeded, Trace
+from wengert.modes.symbolic import Symbol
 from wengert.modes.tape import Leaf, TapeNode, output_nodes
 from wengert.modes.taped_trace import TapedTrace
 from wengert.modes.tensor import Tensor
+from wengert.modes.trace import Assignment, TapeNeeded, Trace
 from wengert.ops.shape.reshaping import extents
 
 __all__ = ["gradients", "symbol", "trace"]
@@ -83,14 +84,14 @@ class Traced:
             for x, name, still in zip(leaves, names, fixed, strict=True)
         ]
         self.assignments: list[Assignment] = []
-        self.is_taped = False
-        first = Trace(new_level())
-        first.can_restart = True
+        trace = Trace(new_level())
+        trace.can_restart = True
         try:
-            trace, outputs, result = self.run(first, f, leaves, structure, inputs)
+            outputs, result = self.run(trace, f, leaves, structure, inputs)
         except TapeNeeded:
-            self.is_taped = True
-            trace, outputs, result = self.run(TapedTrace(new_level()), f, leaves, structure, inputs)
+            trace = TapedTrace(new_level())
+            outputs, result = self.run(trace, f, leaves, structure, inputs)
+        self.is_taped = isinstance(trace, TapedTrace)
         self.has_rules, self.guards = trace.has_rules, list(trace.guards.values())
         outputs = attach_checks(outputs, trace.checks)
         self.arrays = [value for value, _, _ in trace.known.values() if isinstance(value, np.ndarray)]
@@ -102,7 +103,7 @@ class Traced:
 
     def run(
         self, trace: Trace, f: Callable[..., Any], leaves: Sequence[Any], structure: Structure, inputs: Sequence[Any]
-    ) -> tuple[Trace, list[Node], Structure]:
+    ) -> tuple[list[Node], Structure]:
         """Run the function in a trace; returns the outputs and their structure."""
         from wengert.source.reading import hide_frames, read_function  # which is needed for traces only
 
@@ -119,7 +120,7 @@ class Traced:
             raise
         finally:
             self.assignments = trace.close()
-        return trace, outputs, result
+        return outputs, result
 
 
 def input_of(x: Any, name: str | None) -> Input:

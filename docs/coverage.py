@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 import wengert
-from wengert.compiler.classify import Form, form_of
-from wengert.compiler.expand import expand
+from wengert.compiler.forms.classify import Form, form_of
+from wengert.compiler.forms.expand import expand
 from wengert.core.aspects import ASPECTS, Aspect
 from wengert.core.errors import TrackedValueError
 from wengert.core.infer import is_elementwise

@@ -66,4 +66,4 @@ def test_backward(x):
 def test_compiled_gradient_again():
     compiled = wg.compile(wg.grad(wg.sin))
     compiled(0.5)
-    assert functions_on_path(lambda: compiled(0.5)) == {("compiler/compiled.py", "Compiled.__call__")}
+    assert functions_on_path(lambda: compiled(0.5)) == {("compiler/call/compiled.py", "Compiled.__call__")}

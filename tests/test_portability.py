@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from tools.portability import LEVELS, V3, environment, minimum_versions
 
-from wengert.compiler.target import runnable_levels
+from wengert.compiler.machine.target import runnable_levels
 
 CODE = """
 import json, numpy as np
-from wengert.compiler import target
+from wengert.compiler.machine import target
 print(json.dumps([np.show_config(mode="dicts")["SIMD Extensions"].get("found", []), target.vector_bytes()]))
 """
 

@@ -55,7 +55,7 @@ def main(words: list[str]) -> int:
     if words == ["--minimum"]:
         print("\n".join(minimum_versions()))
         return 0
-    from wengert.compiler.target import runnable_levels
+    from wengert.compiler.machine.target import runnable_levels
 
     failed = []
     for level in words or runnable_levels():

@@ -19,8 +19,8 @@ from wengert.autograd.grad_mode import inference_mode as inference_mode
 from wengert.autograd.grad_mode import is_grad_enabled as is_grad_enabled
 from wengert.autograd.grad_mode import no_grad as no_grad
 from wengert.autograd.grad_mode import set_grad_enabled as set_grad_enabled
-from wengert.compiler.compiled import compile as compile
-from wengert.compiler.compiled import function as function
+from wengert.compiler.call.compiled import compile as compile
+from wengert.compiler.call.compiled import function as function
 from wengert.control.associative import associative_scan as associative_scan
 from wengert.control.branches import cond as cond
 from wengert.control.branches import switch as switch

@@ -143,7 +143,7 @@ def run_why(given: argparse.Namespace) -> None:
 
 def run_info(given: argparse.Namespace) -> None:
     """Show versions, the machine, and the cache of compiled programs."""
-    from wengert.compiler import cache  # imports LLVM
+    from wengert.compiler.machine import cache  # imports LLVM
 
     if given.clear_cache:
         before = cache.info()
@@ -170,7 +170,7 @@ def describe_machine() -> dict[str, Any]:
     """Versions, CPU, threads and cache, as JSON has them."""
     import llvmlite.binding as llvm
 
-    from wengert.compiler import cache, target
+    from wengert.compiler.machine import cache, target
 
     versions = {"wengert": wg.__version__, "python": platform.python_version()}
     for package in ("numpy", "scipy", "llvmlite", "rich", *EXTRAS):

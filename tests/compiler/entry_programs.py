@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from wengert.compiler import entry, python_objects
-from wengert.compiler.entry import callable_from
-from wengert.compiler.entry_values import Argument, ResultTree
-from wengert.compiler.target import Loaded, object_code
+from wengert.compiler.entry import entry, python_objects
+from wengert.compiler.entry.entry import callable_from
+from wengert.compiler.entry.entry_values import Argument, ResultTree
+from wengert.compiler.machine.target import Loaded, object_code
 from wengert.core.spec import Spec
 
 needs_support = pytest.mark.skipif(

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wengert.compiler.affine import (
+from wengert.compiler.aspects.indexing import position_in_slice
+from wengert.compiler.forms.lowering import Choice, View, lowering
+from wengert.compiler.schedule.affine import (
     ZERO,
     Affine,
     Counter,
@@ -17,9 +19,7 @@ from wengert.compiler.affine import (
     flat_index,
     reshape_position,
 )
-from wengert.compiler.aspects.indexing import position_in_slice
-from wengert.compiler.gather import indexed_position
-from wengert.compiler.lowering import Choice, View, lowering
+from wengert.compiler.schedule.gather import indexed_position
 from wengert.core.primitive import TABLE
 from wengert.core.spec import Spec
 from wengert.graph.ir import Input

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from wengert.compiler import cache
+from wengert.compiler.machine import cache
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
 KEY, DATA = "0123456789abcdef", b"machine code" * 100
@@ -303,7 +303,7 @@ def test_disk_full_while_writing(folder, monkeypatch):
 
 WORKER = """
 import hashlib, random, sys
-from wengert.compiler import cache
+from wengert.compiler.machine import cache
 def data(key, version):
     return hashlib.sha256(f"{key} {version}".encode()).digest() * 2000
 keys = [f"{i:02x}" for i in range(8)]

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from tests.compiler.entry_programs import copies, identity_entry, load_entry, needs_support
 
-from wengert.compiler import entry
-from wengert.compiler.ctypes_call import Caller
-from wengert.compiler.entry import callable_from
-from wengert.compiler.entry_values import Argument
-from wengert.compiler.target import object_code
+from wengert.compiler.entry import entry
+from wengert.compiler.entry.ctypes_call import Caller
+from wengert.compiler.entry.entry import callable_from
+from wengert.compiler.entry.entry_values import Argument
+from wengert.compiler.machine.target import object_code
 from wengert.core.spec import Spec
 
 X = np.arange(6.0).reshape(2, 3)
@@ -177,7 +177,9 @@ def test_code_from_another_process():
     code = object_code(entry.write_entry([Argument.of(X)], (Spec.of(X),)) + run)
     script = """
 import sys, numpy as np
-from wengert.compiler import entry, python_objects, target
+from wengert.compiler.entry import entry
+from wengert.compiler.entry import python_objects
+from wengert.compiler.machine import target
 f = entry.callable_from(target.Loaded(sys.stdin.buffer.read(), python_objects.python_addresses()))
 x = np.arange(6.0).reshape(2, 3) + 1
 assert np.array_equal(f(x)[0], x) and f(1) is NotImplemented

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.expand import expand
-from wengert.compiler.lowering import expansion
+from wengert.compiler.forms.expand import expand
+from wengert.compiler.forms.lowering import expansion
 from wengert.core.primitive import OUTPUT
 from wengert.core.tree import flatten
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import wengert
-from wengert.compiler import fingerprint
+from wengert.compiler.machine import fingerprint
 from wengert.core import blas
 
 PROGRAM = """

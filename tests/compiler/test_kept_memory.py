@@ -12,7 +12,7 @@ PROGRAM = """
 import resource
 import numpy as np
 import wengert as wg
-from wengert.compiler.kept_memory import KEPT, LARGE_ARENA
+from wengert.compiler.program.kept_memory import KEPT, LARGE_ARENA
 
 def loss(a, x, n):
     y, _ = wg.scan(lambda x, _: (np.sin(x) * a, None), x, length=n)

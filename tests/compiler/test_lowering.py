@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.lowering import (
+from wengert.compiler.forms.lowering import (
     Choice,
     Instructions,
     Reduction,
@@ -17,7 +17,7 @@ from wengert.compiler.lowering import (
     on_floats,
     on_numbers,
 )
-from wengert.compiler.native import own_operations
+from wengert.compiler.machine.native import own_operations
 from wengert.compiler.simd.vector_functions import FUNCTIONS, vector
 from wengert.core.definition import Definition
 from wengert.core.kinds import elementwise

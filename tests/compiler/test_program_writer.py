@@ -10,10 +10,10 @@ import sys
 import pytest
 
 import wengert as wg
-from wengert.compiler.entry import write_entry
-from wengert.compiler.entry_values import MOST_VALUES, Argument, fits_entry
-from wengert.compiler.prepare import prepare
-from wengert.compiler.program_writer import write_program
+from wengert.compiler.entry.entry import write_entry
+from wengert.compiler.entry.entry_values import MOST_VALUES, Argument, fits_entry
+from wengert.compiler.forms.prepare import prepare
+from wengert.compiler.program.program_writer import write_program
 
 MANY = """
 import numpy as np, wengert as wg

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.small_products import SmallProduct
+from wengert.compiler.routines.small_products import SmallProduct
 
 SIZES = [(16, 64, 64), (7, 13, 21), (33, 5, 37), (3, 64, 48), (17, 32, 129), (32, 4, 32), (5, 128, 40), (1, 50, 9)]
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.prepare import prepare
-from wengert.compiler.softmax import share_exponentials
+from wengert.compiler.forms.prepare import prepare
+from wengert.compiler.forms.softmax import share_exponentials
 
 RNG = np.random.default_rng(0)
 

@@ -9,12 +9,12 @@ import sys
 import llvmlite.binding as llvm
 import pytest
 
-from wengert.compiler import target
+from wengert.compiler.machine import target
 
 PROGRAM = """
 import numpy as np
 import wengert as wg
-from wengert.compiler import target
+from wengert.compiler.machine import target
 
 x = np.linspace(-0.9, 3.0, 1003)
 for dtype, tolerance in ((np.float64, 4e-16), (np.float32, 3e-7)):

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.program import SMALL
+from wengert.compiler.program.program import SMALL
 from wengert.core.primitive import TABLE
 from wengert.core.spec import Spec
 
@@ -78,7 +78,7 @@ def test_what_is_kept_keeps_its_numbers(n, view):
 @pytest.mark.parametrize("n", SIZES)
 def test_what_is_not_kept_is_freed(n):
     """The arena belongs to Python only while somebody has an array on it."""
-    from wengert.compiler import upcall
+    from wengert.compiler.entry import upcall
 
     keep, kept = kept_by()
     compiled = wg.compile(lambda x: np.sort(keep(np.sin(x)) * 2.0))

@@ -26,7 +26,7 @@ def test_native_code_against_numpy(name, monkeypatch):
         return np.concatenate([x.detach().numpy().ravel() for x in p.values()])
 
     native = run()
-    monkeypatch.setitem(sys.modules, "wengert.compiler.compiled", None)
+    monkeypatch.setitem(sys.modules, "wengert.compiler.call.compiled", None)
     np.testing.assert_allclose(run(), native, rtol=1e-12, atol=1e-14)
 
 

@@ -15,7 +15,7 @@ from tools.fuzz.programs import Input, Program, Statement
 from tools.fuzz.shrink import shrink
 from tools.fuzz.statements import CASES, CONSTANT, ELEMENTWISE, UNKNOWN_SHAPE
 
-from wengert.compiler.lowering import lowering, on_floats
+from wengert.compiler.forms.lowering import lowering, on_floats
 from wengert.core.primitive import TABLE, caller
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.compiler.expand import expand
-from wengert.compiler.lowering import expansion
+from wengert.compiler.forms.expand import expand
+from wengert.compiler.forms.lowering import expansion
 from wengert.graph.graph import Graph
 from wengert.implicit.root_operation import ROOT, RootProblem
 from wengert.modes.symbolic import Symbol

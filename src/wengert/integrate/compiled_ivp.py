@@ -40,7 +40,7 @@ class History:
                 _, rows, end = solve_in_graph(fun, span, points, y0, args, method, adjoint)
                 return rows, end.has_failed, end.steps
 
-            self.compiled = import_module("wengert.compiler.compiled").compile(solve)
+            self.compiled = import_module("wengert.compiler.call.compiled").compile(solve)
         return self.compiled(*problem)
 
 

@@ -56,7 +56,7 @@ def run_steps(kind: str, reverse: bool, x: Any, states: States, weights: Weights
 @cache
 def native_steps(kind: str, reverse: bool) -> Callable[..., Any]:
     """`run_steps` as native code."""
-    from wengert.compiler.compiled import compile  # which loads LLVM
+    from wengert.compiler.call.compiled import compile  # which loads LLVM
 
     run = partial(run_steps, kind, reverse)
     run.__name__ = kind  # type: ignore[attr-defined]  # the name of the operation on the tape

@@ -133,7 +133,7 @@ def plain_output(output: Any) -> Any:
 
 def compile_step(step: Callable[..., Any]) -> Callable[..., Any]:
     """The step as a native program."""
-    from wengert.compiler.compiled import compile  # LLVM
+    from wengert.compiler.call.compiled import compile  # LLVM
 
     return compile(step)
 

@@ -65,7 +65,7 @@ class RuleOptimizer(Optimizer):
             update = lambda: owner().update_parameters()  # type: ignore[union-attr]  # it owns the program
             update.__name__ = self.rule.__name__
             try:
-                from wengert.compiler.compiled import compile  # LLVM is loaded when something is compiled
+                from wengert.compiler.call.compiled import compile  # LLVM is loaded when something is compiled
             except ImportError:  # there is no compiler for this system
                 self._program = update
             else:

@@ -100,7 +100,9 @@ class TracedFunction:
         """
         if self.is_native:
             try:
-                from wengert.compiler.compiled import compile as compiled  # LLVM is loaded when something is compiled
+                from wengert.compiler.call.compiled import (
+                    compile as compiled,  # LLVM is loaded when something is compiled
+                )
 
                 native = compiled(derive(self.run))
                 native(*example)

@@ -141,7 +141,7 @@ class CompiledProducts:
         """The product with a vector, or the products with the rows of a matrix."""
         kind = transpose, v.ndim
         if kind not in self.of.native:
-            from wengert.compiler.compiled import compile as compiled  # LLVM is loaded when something is compiled
+            from wengert.compiler.call.compiled import compile as compiled  # LLVM is loaded when something is compiled
 
             product = self.transpose_product if transpose else self.product
             self.of.native[kind] = compiled(product if v.ndim == 1 else vmap(product, in_axes=(None, 0)))

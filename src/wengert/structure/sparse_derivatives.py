@@ -49,7 +49,7 @@ class SparsePlan:
         self.columns = color_seeds(coloring.columns, coloring.column_colors, self.signature.leaves)
         self.run: Callable = self.entries
         if native:
-            from wengert.compiler.compiled import compile as compiled  # LLVM is loaded when something is compiled
+            from wengert.compiler.call.compiled import compile as compiled  # LLVM is loaded when something is compiled
 
             self.run = compiled(self.entries)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from benchmarks.reports.accuracy import DTYPES, NATIVE, SURVEYED, arguments, errors, exact_values, kernel
 
-from wengert.compiler.lanes import Type
+from wengert.compiler.simd.lanes import Type
 from wengert.compiler.simd.trigonometric import DIGITS, PRECISIONS, TABLE
 from wengert.compiler.simd.vector_functions import definitions
 

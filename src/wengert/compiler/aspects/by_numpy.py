@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wengert.compiler.lowering import lowering
+from wengert.compiler.forms.lowering import lowering
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP
 from wengert.ops.calculus import differences

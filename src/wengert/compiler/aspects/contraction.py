@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiler.blas_calls import is_for_blas, is_matrix_transpose
-from wengert.compiler.lowering import BlasCall, expansion, lowering
+from wengert.compiler.forms.lowering import BlasCall, expansion, lowering
+from wengert.compiler.routines.blas_calls import is_for_blas, is_matrix_transpose
 from wengert.modes.symbolic import Symbol
 from wengert.ops.contraction import products as ops
 from wengert.ops.contraction.einsum import _einsum, layout

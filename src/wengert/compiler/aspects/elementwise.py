@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiler.lanes import Lanes, select
-from wengert.compiler.lowering import Instructions, lowering, on_floats, on_numbers, on_scalars
+from wengert.compiler.forms.lowering import Instructions, lowering, on_floats, on_numbers, on_scalars
+from wengert.compiler.simd.lanes import Lanes, select
 from wengert.ops.elementwise import arithmetic, choices, complex_numbers, trigonometric
 from wengert.ops.reductions.sums import root
 

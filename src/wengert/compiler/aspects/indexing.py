@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.compiler.affine import ZERO, Affine, Guard, Position, Read, bounds_guards, broadcast_position
-from wengert.compiler.lowering import Gather, Scatter, View, lowering
+from wengert.compiler.forms.lowering import Gather, Scatter, View, lowering
+from wengert.compiler.schedule.affine import ZERO, Affine, Guard, Position, Read, bounds_guards, broadcast_position
 from wengert.core.spec import Spec
 from wengert.ops.indexing import subscripts as ops
 from wengert.ops.indexing.key import Index

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from wengert.compiler.blas_calls import fills_result, is_for_blas
-from wengert.compiler.lowering import BlasCall, expansion, lowering
+from wengert.compiler.forms.lowering import BlasCall, expansion, lowering
+from wengert.compiler.routines.blas_calls import fills_result, is_for_blas
 from wengert.ops.linear_algebra import gauge
 from wengert.ops.linear_algebra.triangular import _solve_triangular
 

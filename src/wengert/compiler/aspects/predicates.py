@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import inf
 
 from wengert.compiler.aspects.elementwise import identity
-from wengert.compiler.lanes import Lanes, select
-from wengert.compiler.lowering import Predicate, lowering, on_bits, on_floats, on_numbers, on_scalars
+from wengert.compiler.forms.lowering import Predicate, lowering, on_bits, on_floats, on_numbers, on_scalars
+from wengert.compiler.simd.lanes import Lanes, select
 from wengert.ops.elementwise import predicates as ops
 from wengert.ops.shape.casting import _stop_gradient
 

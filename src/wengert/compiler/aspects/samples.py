@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiler.lanes import Lanes
-from wengert.compiler.lowering import Draw, Instructions, expansion, lowering
+from wengert.compiler.forms.lowering import Draw, Instructions, expansion, lowering
+from wengert.compiler.simd.lanes import Lanes
 from wengert.ops.elementwise.arithmetic import sqrt
 from wengert.ops.elementwise.exponential import log
 from wengert.ops.elementwise.trigonometric import cos

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiler.affine import Guard, Position, Read, bounds_guards, broadcast_position, reshape_position
 from wengert.compiler.aspects.elementwise import identity
-from wengert.compiler.lowering import Choice, View, expansion, lowering, on_scalars
+from wengert.compiler.forms.lowering import Choice, View, expansion, lowering, on_scalars
+from wengert.compiler.schedule.affine import Guard, Position, Read, bounds_guards, broadcast_position, reshape_position
 from wengert.core.spec import Spec
 from wengert.ops.shape import casting, joining, rearranging, reshaping
 from wengert.ops.shape.casting import astype

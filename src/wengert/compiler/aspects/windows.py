@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiler.lowering import expansion
+from wengert.compiler.forms.lowering import expansion
 from wengert.graph.ir import is_a
 from wengert.ops.elementwise.arithmetic import add
 from wengert.ops.elementwise.choices import maximum, where

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wengert.compiler.lanes import Lanes, Number, fma
+from wengert.compiler.simd.lanes import Lanes, Number, fma
 
 
 class Double(NamedTuple):

@@ -7,8 +7,8 @@ shorter polynomials and without such sums.
 
 from __future__ import annotations
 
-from wengert.compiler.lanes import Lanes, fma, polynomial, select
 from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
+from wengert.compiler.simd.lanes import Lanes, fma, polynomial, select
 from wengert.compiler.simd.vector_functions import vector
 from wengert.ops.special import error as ops
 

@@ -16,8 +16,8 @@ import math
 from fractions import Fraction
 from functools import cache
 
-from wengert.compiler.lanes import Lanes, fma, polynomial, select
 from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
+from wengert.compiler.simd.lanes import Lanes, fma, polynomial, select
 from wengert.compiler.simd.logarithm import LN2, split_any
 from wengert.compiler.simd.power import log_double
 from wengert.compiler.simd.trigonometric import replace_rare

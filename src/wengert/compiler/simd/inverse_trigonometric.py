@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from wengert.compiler.lanes import Lanes, fma, polynomial, select
 from wengert.compiler.simd.double import Double, fast_two_sum
+from wengert.compiler.simd.lanes import Lanes, fma, polynomial, select
 from wengert.compiler.simd.vector_functions import vector
 from wengert.ops.elementwise import trigonometric
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from wengert.compiler.lane_operations import any_lane
-from wengert.compiler.lanes import Lanes, Type, fma, polynomial, select
 from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
+from wengert.compiler.simd.lane_operations import any_lane
+from wengert.compiler.simd.lanes import Lanes, Type, fma, polynomial, select
 from wengert.compiler.simd.vector_functions import call, vector, vector_function
 from wengert.ops.elementwise import trigonometric
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cache, partial
 
-from wengert.compiler.lanes import Code, Lanes, Type
-from wengert.compiler.lowering import lowering, on_floats
-from wengert.compiler.target import object_code
+from wengert.compiler.forms.lowering import lowering, on_floats
+from wengert.compiler.machine.target import object_code
+from wengert.compiler.simd.lanes import Code, Lanes, Type
 from wengert.core.aspects import Operation, primitive_of
 
 Body = Callable[..., Lanes]

@@ -244,7 +244,7 @@ def output_sizes(graph: Graph) -> list[int]:
 
 def compiled_way(problem: ComparedFunction, reverse: Callable) -> Way:
     """Reverse mode as native code."""
-    from wengert.compiler.compiled import compile  # imports LLVM
+    from wengert.compiler.call.compiled import compile  # imports LLVM
 
     way = Way("automatic", "reverse mode, compiled", evaluations=1)
     if (count := len(problem.recording.graph.operations)) > LONG:

@@ -1,0 +1,270 @@
+"""`compile`: a function that is traced once for each signature and then runs as native code.
+
+And `function`, which compiles expressions of symbols.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Sequence
+from functools import partial, update_wrapper
+from operator import attrgetter
+from types import FrameType
+from typing import Any, Generic, ParamSpec, TypeVar, overload
+
+from wengert.compiler.call.call_signature import Fixed, Signature, leaf_key, static_arguments, unhashable
+from wengert.compiler.call.report import Report
+from wengert.compiler.call.transformed_call import CompiledCall, operation_of
+from wengert.core.array import Array
+from wengert.core.errors import user_error
+from wengert.core.levels import iterate_payloads, strip_level
+from wengert.core.primitive import as_constant
+from wengert.core.spec import Spec
+from wengert.core.tree import Structure, flatten, unflatten
+from wengert.graph.graph import Graph, is_traced
+from wengert.graph.ir import Input, make_constant
+from wengert.modes import recording
+from wengert.modes.batch import Batched
+from wengert.modes.forward import Dual
+from wengert.modes.symbolic import Symbol
+from wengert.modes.taylor import Jet
+from wengert.modes.tensor import Tensor
+from wengert.ops.shape.casting import astype
+
+Static = Sequence[int] | int
+P = ParamSpec("P")
+R = TypeVar("R")
+MOST_ENTRIES = 4
+"""So many native entries are tried, from the last one on, before the arguments are examined."""
+DIFFERENTIATED = (Tensor, Dual, Jet, Batched)
+"""Values for which a call of a compiled function is one operation."""
+
+
+@overload
+def compile(
+    f: Callable[P, R],
+    *,
+    static_argnums: Static = (),
+    static_argnames: Sequence[str] | str = (),
+    check: bool = False,
+    unroll: bool | int | None = None,
+) -> Compiled[P, R]: ...
+
+
+@overload
+def compile(
+    f: None = None,
+    *,
+    static_argnums: Static = (),
+    static_argnames: Sequence[str] | str = (),
+    check: bool = False,
+    unroll: bool | int | None = None,
+) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...
+
+
+def compile(
+    f: Callable[..., Any] | None = None,
+    *,
+    static_argnums: Static = (),
+    static_argnames: Sequence[str] | str = (),
+    check: bool = False,
+    unroll: bool | int | None = None,
+) -> Any:
+    """Compile a function to native code: `compile(f)`, or as a decorator.
+
+    The function is traced once for each structure, shapes and dtypes of its arguments. Arguments in `static_argnums` or
+    `static_argnames` are constants: for each new value, the function is traced again. So are booleans, strings, and
+    other arguments that are not numbers. The result can be differentiated, batched and compiled again.
+
+    Arrays, globals and attributes that the function captures are constants with the values of the trace; with `check`,
+    they are compared at each call, and an error says which one has changed. Tensors (`wg.tensor`) are read at each
+    call, receive gradients, and may be assigned to (`w -= 0.1 * g`), which happens at the end of the call.
+
+    Branches and loops on traced values become operations (`wg.source` shows how). A `for` of few steps is written out,
+    a longer one becomes a loop if it can: `unroll` says up to how many steps it is written out, True always, False
+    never.
+
+    >>> square = compile(lambda x: x * x)
+    >>> square(3.0)
+    np.float64(9.0)
+    """
+    if f is None:
+        return partial(
+            compile, static_argnums=static_argnums, static_argnames=static_argnames, check=check, unroll=unroll
+        )
+    if not callable(f):
+        raise user_error(TypeError, f"compile takes a function, and was given a {type(f).__name__}")
+    is_plain = not (static_argnums or static_argnames or check or unroll is not None)
+    if isinstance(f, Compiled) and is_plain:
+        return f
+    if hasattr(f, "as_compiled") and is_plain:
+        return f.as_compiled()  # which knows its numerical part, such as the elements of a sparse matrix
+    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    return Compiled(f, numbers, names, check, unroll)
+
+
+def function(inputs: Sequence[Symbol], outputs: Any) -> Callable:
+    """The compiled function from symbols to an expression of them, or a tree of expressions.
+
+    >>> from wengert.transforms.tracing import symbol
+    >>> x = symbol("x")
+    >>> function([x], x * x)(3.0)
+    np.float64(9.0)
+    """
+    nodes = [x.node if isinstance(x, Symbol) else None for x in inputs]
+    if not all(isinstance(node, Input) for node in nodes):
+        raise user_error(TypeError, "function takes symbols made by wg.symbol as inputs")
+    outs, result = flatten(outputs)
+    graph = Graph(nodes, [y.node if isinstance(y, Symbol) else make_constant(y) for y in outs], None, result)  # type: ignore[arg-type]  # checked
+    missing = [node for node in graph.nodes if isinstance(node, Input) and node not in nodes]
+    if missing:
+        names = ", ".join(node.name or "?" for node in missing)
+        raise user_error(
+            ValueError, f"The outputs depend on {names}, not among the inputs of the function", "Add them."
+        )
+    return compile(GraphFunction(graph))
+
+
+class GraphFunction:
+    """A graph as a function, which converts its arguments to the dtypes of the inputs."""
+
+    def __init__(self, graph: Graph):
+        self.graph = graph
+        self.__name__ = "function"
+
+    def __call__(self, *args: Any) -> Any:
+        inputs = self.graph.inputs
+        if len(args) != len(inputs):
+            raise user_error(TypeError, f"This function takes {len(inputs)} arguments, and was given {len(args)}")
+        return self.graph.evaluate(*[astype(a, node.dtype) for a, node in zip(args, inputs, strict=True)])
+
+
+class Compiled(Generic[P, R]):
+    """A function that runs as native code."""
+
+    def __init__(
+        self,
+        f: Callable[P, R],
+        static_argnums: tuple[int, ...] = (),
+        static_argnames: tuple[str, ...] = (),
+        check: bool = False,
+        unroll: bool | int | None = None,
+    ):
+        update_wrapper(self, f, updated=())
+        self.f, self.static_argnums, self.static_argnames, self.check = f, static_argnums, static_argnames, check
+        self.unroll = unroll
+        self.static_positions, self.static_names = static_arguments(f, static_argnums, static_argnames)
+        self.name = getattr(f, "__name__", type(f).__name__)
+        self.known: dict[Any, list[Signature]] = {}  # for each key those of other states, the last one first
+        self.fast: Callable = no_entry
+        self.entries: tuple[Callable, ...] = ()  # the native entries of the last calls
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        if not kwargs:
+            result: R = self.fast(*args)
+            if result is not NotImplemented:
+                return result
+            last = self.fast
+            for entry in self.entries:
+                if entry is not last and (result := entry(*args)) is not NotImplemented:
+                    self.fast = entry
+                    return result
+        return self.general(args, kwargs)
+
+    def general(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Call with any arguments: find or make their signature, and run it."""
+        leaves, structure = self.flatten_arguments(args, kwargs)
+        tracked = [x for x in leaves if isinstance(x, Array)]
+        if not all(isinstance(layer, DIFFERENTIATED) for x in tracked for layer in iterate_payloads(x)):
+            return recording.as_read(self.f)(
+                *args, **kwargs
+            )  # part of a larger trace, or of a mode that observes operations
+        signature = self.signature(leaves, structure)
+        if signature.captures is not None:
+            signature.captures.compare(self.name)
+        if not signature.can_run(leaves, tracked):
+            return recording.as_read(self.f)(*args, **kwargs)
+        if signature.is_taped:
+            leaves, tracked = [strip_level(x, 0) for x in leaves], []
+        if tracked or signature.is_tracked:
+            outs = CompiledCall(signature, leaves)(operation_of(self.name))
+            return unflatten(signature.result, signature.write_back(outs))
+        targets = signature.targets()  # while nothing else refers to them
+        outs = signature.native(
+            [*[x for x in leaves if is_traced(x)], *[x.value for x in signature.captured]],
+            targets,
+            len(signature.assignments),
+        )
+        outs = signature.write_back(outs)
+        if signature.gives_tensors:
+            outs = [Tensor(y) for y in outs]
+        if (entry := signature.entry) is not None and not self.check:
+            self.fast = entry
+            self.entries = (entry, *[other for other in self.entries if other is not entry])[:MOST_ENTRIES]
+        return unflatten(signature.result, outs)
+
+    def flatten_arguments(self, args: tuple, kwargs: dict[str, Any]) -> tuple[list, Structure]:
+        """The leaves of the arguments and their structure; a static argument is one leaf."""
+        if self.static_positions or self.static_names:
+            positions = {i + len(args) if i < 0 else i for i in self.static_positions}
+            args = tuple([Fixed(a) if i in positions else a for i, a in enumerate(args)])
+            kwargs = {k: Fixed(v) if k in self.static_names else v for k, v in kwargs.items()}
+        leaves, structure = flatten((args, kwargs))
+        return [x if isinstance(x, Spec) else as_constant(x) for x in leaves], structure
+
+    def signature(self, leaves: Sequence[Any], structure: Structure) -> Signature:
+        """The signature of calls with arguments like these."""
+        key = structure, tuple([leaf_key(x) for x in leaves])
+        try:
+            variants = self.known.get(key, ())
+        except TypeError:
+            raise unhashable(leaves) from None
+        for found in variants:
+            if found.holds:
+                return found
+        found = Signature(self.f, self.name, leaves, structure, self.check, Compiled, self.unroll)
+        if found.is_lasting:
+            self.known[key] = [found, *[other for other in self.known.get(key, ()) if not other.holds]]
+        return found
+
+    def trace(self, *args: Any, **kwargs: Any) -> Graph:
+        """The graph of the function, traced with arguments like these."""
+        return self.signature(*self.flatten_arguments(args, kwargs)).graph
+
+    def report(self, *args: Any, **kwargs: Any) -> Report:
+        """The report on the program for arguments like these: kernels, fallbacks, memory, time, LLVM text."""
+        signature = self.signature(*self.flatten_arguments(args, kwargs))
+        return Report(self.name, signature.native.build, signature.native.is_warm)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else partial(self, instance)
+
+    def __reduce__(self) -> str | tuple:
+        """By name if the name refers to this object, as it does for a decorated function; else by the function.
+
+        cloudpickle pickles functions of `__main__`, and of modules registered with it, by value.
+        """
+        try:
+            name: str = self.__dict__["__qualname__"]
+            by_value = modules_by_value(sys._getframe(1))
+            if attrgetter(name)(sys.modules[self.__module__]) is self and self.__module__ not in by_value:
+                return name
+        except (AttributeError, KeyError):
+            pass
+        return Compiled, (self.f, self.static_argnums, self.static_argnames, self.check, self.unroll)
+
+    def __repr__(self) -> str:
+        return f"<compiled {self.name}>"
+
+
+def modules_by_value(pickler: FrameType) -> Collection[str]:
+    """The modules whose functions a pickler pickles by value: none, unless it is cloudpickle, or a copy of it."""
+    known = pickler.f_globals
+    is_cloudpickle = "cloudpickle" in known.get("__name__", "")
+    return ("__main__", *known.get("_PICKLE_BY_VALUE_MODULES", ())) if is_cloudpickle else ()
+
+
+def no_entry(*_: Any) -> Any:
+    """Takes no arguments, until there is a native entry."""
+    return NotImplemented

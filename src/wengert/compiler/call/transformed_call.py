@@ -1,0 +1,186 @@
+"""Calls of compiled functions under transforms.
+
+Such a call is one operation, whose vjp, jvp and batched versions are compiled functions again. On a tape of plain
+arrays, the program of the call keeps what the rules need, and that of its backward pass reads it. If the backward pass
+is recorded or transformed itself, it computes the call again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from wengert.control.bodies import Live, Pulled, gradient_primitive, pull_body
+from wengert.control.call import Call, call_operation, has_history, pull_call
+from wengert.control.values import is_smooth
+from wengert.core.array import Array
+from wengert.core.levels import find_own, is_own, payloads, strip_level
+from wengert.core.primitive import Primitive
+from wengert.core.tree import flatten
+from wengert.graph.graph import Graph, is_traced
+from wengert.modes import recording
+from wengert.modes.batch import Batched
+from wengert.modes.forward import Dual, zeros_like
+from wengert.modes.taylor import Jet
+from wengert.modes.tensor import Tensor, record_result, split_operands
+from wengert.transforms.products import conjugate, jvp, vjp
+from wengert.transforms.vmap import vmap
+
+if TYPE_CHECKING:
+    from wengert.compiler.call.compiled import Signature
+
+
+@lru_cache(1024)
+def operation_of(name: str) -> Primitive:
+    """The operation of the compiled functions of this name."""
+    return call_operation(name)
+
+
+@lru_cache(1024)
+def gradient_of(name: str) -> Primitive:
+    """The operation that stands on the tape for a call that has kept what its backward pass needs."""
+    return gradient_primitive(name)
+
+
+class CompiledCall(Call):
+    """One call of a compiled function with values of some mode among its arguments or captured values.
+
+    Derivatives are those of the traced graph. Their functions refer to the graph and not to this call, so that they
+    keep no arrays alive.
+    """
+
+    def __init__(self, signature: Signature, leaves: Sequence[Any]):
+        self.name, self.signature = signature.name, signature
+        self.arrays = [*[x for x in leaves if is_traced(x)], *signature.captured]
+        self.has_values = True
+        self.is_tracked = has_history(self.arrays)
+        self.structure_out = flatten([0] * len(signature.graph.outputs))[1]
+        self.specs = [node.spec for node in signature.graph.outputs]
+
+    def run(self, x: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(self.signature.native(x))
+
+    def run_inline(self, x: Sequence[Any]) -> tuple[Any, ...]:
+        """The results, one operation at a time."""
+        return tuple(self.signature.graph.run(x))
+
+    def in_reverse_mode(self, primitive: Primitive, top: Tensor, x: Sequence[Any]) -> tuple[Any, ...]:
+        values, parents, constants = split_operands(x, top.level)
+        live = tuple([parent is not None for parent in parents])
+        if not any(live) or not recording.is_recording() or any(isinstance(v, Array) for v in values):
+            return super().in_reverse_mode(primitive, top, x)
+        forward = self.signature.derive(
+            "forward pass", live, lambda graph: graph_function(pull_body(graph, live).forward)
+        )
+        pulled, count = pull_body(self.signature.graph, live), len(self.specs)
+        outs = forward(*values)
+        gradient = CompiledGradient(self, pulled, live, outs[count:])
+        parameters = {"gradient": gradient}
+        found = record_result(gradient_of(self.name), top.level, parameters, values, parents, constants, outs[:count])
+        for y, alive in zip(found, pulled.live, strict=True):
+            if not alive:
+                y.node = None
+        return tuple(found)
+
+    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:
+        given = tuple([c is not None for c in t])
+        chosen = tuple([i for i, alive in enumerate(live) if alive])
+        pullback = self.signature.derive("vjp", (given, chosen), lambda graph: make_pullback(graph, given, chosen))
+        # the public vjp has adjoints, the engine transposes
+        found = iter(pullback(tuple(x), tuple([conjugate(c) for c in t if c is not None])))
+        return [conjugate(next(found)) if alive else None for alive in live]
+
+    def push(self, x: Sequence[Any], t: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        return self.push_chosen(x, t, tuple([i for i, v in enumerate(x) if is_smooth(v)]))
+
+    def push_chosen(
+        self, x: Sequence[Any], t: Sequence[Any], chosen: tuple[int, ...]
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        """The results and their tangents, where only the `chosen` inputs have tangents."""
+        function = self.signature.derive("jvp", chosen, lambda graph: make_pushforward(graph, chosen))
+        outs, tangents = function(tuple(x), tuple([t[i] for i in chosen]))
+        return outs, tangents
+
+    def in_forward_mode(self, level: int, x: Sequence[Any]) -> tuple[Any, ...]:
+        own = tuple([i for i, a in enumerate(x) if is_own(a, Dual, level)])
+        values, tangents = [strip_level(a, level) for a in x], [getattr(a, "tangent", None) for a in x]
+        outs, pushed = self.push_chosen(values, tangents, own)
+        return tuple([Dual(y, t, level) if is_smooth(y) else y for y, t in zip(outs, pushed, strict=True)])
+
+    def in_taylor_mode(self, primitive: Primitive, top: Jet, x: Sequence[Any]) -> tuple[Any, ...]:  # noqa: ARG002  # as in Call
+        """The results, one operation at a time: series are not compiled."""
+        return self.run_inline(x)
+
+    def in_batched_mode(self, primitive: Primitive, top: Batched, x: Sequence[Any]) -> tuple[Any, ...]:  # noqa: ARG002  # as in Call
+        own = tuple(find_own(x, Batched, top.level))
+        axes = tuple([0 if mine else None for mine in own])
+        whole = self.signature.derive("vmap", own, lambda graph: vmap(lambda *x: tuple(graph.run(x)), in_axes=axes))
+        return tuple([Batched(y, top.level) for y in whole(*payloads(x, own))])
+
+
+class CompiledGradient:
+    """The backward pass of one call: a compiled function of inputs that it uses, of residuals, and of cotangents."""
+
+    def __init__(self, call: CompiledCall, pulled: Pulled, live: Live, residuals: Sequence[Any]):
+        self.call, self.pulled, self.live = call, pulled, live
+        inputs = pulled.backward.inputs[len(pulled.uses) :]
+        self.residuals = [x if node.weak is None else node.weak(x) for x, node in zip(residuals, inputs, strict=False)]
+
+    def pull_through(self, t: Sequence[Any], operands: Sequence[Any]) -> Sequence[Any]:
+        """The cotangents of the live operands."""
+        if any(isinstance(v, Array) for v in (*t, *operands)):
+            return pull_call(self.call, t, operands, self.live)
+        pulled, live = self.pulled, self.live
+        given = tuple([c is not None for c, alive in zip(t, pulled.live, strict=True) if alive])
+        backward = self.call.signature.derive(
+            "backward pass", (live, given), lambda graph: make_backward(pull_body(graph, live).backward, given)
+        )
+        cotangents = [c for c, alive in zip(t, pulled.live, strict=True) if alive and c is not None]
+        found = iter(backward(*[operands[i] for i in pulled.uses], *self.residuals, *cotangents))
+        return [next(found) if alive else None for alive in live]
+
+
+def graph_function(graph: Graph) -> Callable[..., Any]:
+    """A graph as a function of its inputs."""
+    return lambda *x: tuple(graph.run(x))
+
+
+def make_backward(graph: Graph, given: Sequence[bool]) -> Callable[..., Any]:
+    """A backward pass as a function of what it reads and of the `given` cotangents; the others are zero."""
+    first = len(graph.inputs) - len(given)
+
+    def function(*x: Any) -> tuple[Any, ...]:
+        rest = iter(x[first:])
+        cotangents = [
+            next(rest) if there else zeros_like(node.spec)
+            for node, there in zip(graph.inputs[first:], given, strict=True)
+        ]
+        return tuple(graph.run([*x[:first], *cotangents]))
+
+    return function
+
+
+def restrict_graph(
+    graph: Graph, x: Sequence[Any], chosen: Sequence[int], wanted: Sequence[bool] | None = None
+) -> Callable[..., Any]:
+    """The `wanted` outputs of a graph as a function of the `chosen` inputs; the others are taken from x."""
+
+    def function(*parts: Any) -> tuple[Any, ...]:
+        whole = list(x)
+        for i, part in zip(chosen, parts, strict=True):
+            whole[i] = part
+        outs = graph.run(whole)
+        return tuple(outs if wanted is None else [y for y, w in zip(outs, wanted, strict=True) if w])
+
+    return function
+
+
+def make_pullback(graph: Graph, given: Sequence[bool], chosen: Sequence[int]) -> Callable[..., Any]:
+    """The function from inputs and cotangents of the `given` outputs to cotangents of the `chosen` inputs."""
+    return lambda x, t: vjp(restrict_graph(graph, x, chosen, given), *[x[i] for i in chosen])[1](tuple(t))
+
+
+def make_pushforward(graph: Graph, chosen: Sequence[int]) -> Callable[..., Any]:
+    """The function from inputs and tangents of the `chosen` ones to outputs and their tangents."""
+    return lambda x, t: jvp(restrict_graph(graph, x, chosen), [x[i] for i in chosen], list(t))

@@ -1,0 +1,158 @@
+"""The native form of each operation, and its cost."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from wengert.compiler.forms.lowering import (
+    SUPPORTED,
+    BlasCall,
+    Choice,
+    Draw,
+    Gather,
+    Instructions,
+    Reduction,
+    Scatter,
+    View,
+    lowering,
+    lowering_of,
+)
+from wengert.compiler.schedule.affine import loop_position
+from wengert.compiler.schedule.gather import Written, is_native_key
+from wengert.compiler.schedule.short_rows import in_rows
+from wengert.control.branches import SWITCH
+from wengert.control.loop import LOOP
+from wengert.core.primitive import OUTPUT
+from wengert.core.spec import Spec
+from wengert.graph.ir import Input, Node, Operation
+
+UNROLLED_TERMS = 8
+"""A reduction of at most so many terms is unrolled."""
+SMALL_PART = 16
+"""At most so small a part of a large input is overwritten in memory; of others, every element is computed anew."""
+LARGE_INPUT = 256
+"""The number of elements of a large input."""
+
+
+class Form(Enum):
+    """What an operation becomes in a native program."""
+
+    GIVEN = "input or constant"
+    ELEMENT = "computed element by element"
+    DRAW = "hashes the index of each element"
+    VIEW = "only moves elements"
+    CHOICE = "takes each element from one of several positions"
+    UNROLLED = "reduction of few terms, unrolled"
+    GATHER = "reads at computed indices"
+    REDUCE = "reduction in a loop"
+    SCATTER = "writes or adds at computed indices, in memory"
+    BLAS = "BLAS"
+    LOOP = "a loop or a choice, with functions for its bodies"
+    FALLBACK = "NumPy"
+    OUTPUT = "one output of a fallback that has several"
+
+
+COMPUTED = (Form.ELEMENT, Form.DRAW, Form.CHOICE, Form.UNROLLED, Form.GATHER)
+
+
+def form_of(node: Node, rows: tuple[int, ...], is_tiny: bool = False) -> Form:
+    """The form of a node. Reductions within rows are unrolled, and in a tiny program all reductions are."""
+    if not isinstance(node, Operation):
+        return Form.GIVEN
+    if node.primitive is OUTPUT:
+        return Form.OUTPUT
+    if node.primitive in (LOOP, SWITCH):
+        return Form.LOOP if is_native_control(node) else Form.FALLBACK
+    has_specs = node.spec.__class__ is Spec and all(x.dtype in SUPPORTED for x in (node, *node.args))
+    form = _native_form(node, rows, is_tiny) if has_specs else None
+    return Form.FALLBACK if form is None else form
+
+
+def is_native_control(node: Operation) -> bool:
+    """Whether a loop or choice runs natively: its operands are numbers, and a switch has an integer index."""
+    specs = [*[a.spec for a in node.args], *node.spec]
+    has_index = node.primitive is LOOP or node.args[0].dtype in SUPPORTED
+    return has_index and not any(spec.dtype.hasobject for spec in specs)
+
+
+def _native_form(node: Operation, rows: tuple[int, ...], is_tiny: bool) -> Form | None:
+    """The form of an operation on supported dtypes; None if NumPy runs it."""
+    match lowering.of(node.primitive):
+        case View():
+            return Form.VIEW
+        case Instructions() as found:
+            return Form.ELEMENT if found.is_for([a.spec for a in node.args], node.spec) else None
+        case Draw():
+            return Form.DRAW
+        case Reduction():
+            return _reduction_form(node, rows, is_tiny)
+        case Choice() as found:
+            return _choice_form(node, found, is_tiny)
+        case Gather() if is_native_key(node.params["key"], node.args[0].shape, node.args[1:]):
+            return Form.GATHER
+        case BlasCall() as found if found.is_for(node):
+            return Form.BLAS
+    return None
+
+
+def _reduction_form(node: Operation, rows: tuple[int, ...], is_tiny: bool) -> Form | None:
+    """Reductions of few terms and within rows are unrolled."""
+    operand = node.args[0]
+    if node.params.get("initial") is not None or not operand.size:
+        return None
+    terms = operand.size // max(node.size, 1) if node.size else 0
+    is_within_rows = in_rows(operand, rows) and min(node.params["axis"], default=0) >= len(rows)
+    return Form.UNROLLED if is_tiny or is_within_rows or terms <= UNROLLED_TERMS else Form.REDUCE
+
+
+def _choice_form(node: Operation, choice: Choice, is_tiny: bool) -> Form | None:
+    """A choice, or a scatter in memory."""
+    is_scatter = isinstance(choice, Scatter) and can_scatter(node)
+    if choice.arity in (None, len(node.args)) and not (is_scatter and not is_tiny and is_small_update(node)):
+        position = loop_position(node.shape)
+        if is_tiny or choice.reads(position, *[a.spec for a in node.args], **node.params) is not None:
+            return Form.CHOICE
+    return Form.SCATTER if is_scatter else None
+
+
+def can_scatter(node: Operation) -> bool:
+    """Whether there is native code for the key and the dtypes of a scatter."""
+    arity = lowering_of(node, Scatter).arity or 1
+    if not is_native_key(node.params["key"], node.shape, node.args[arity:]):
+        return False
+    written = Written.by(node)
+    if written.base is None:
+        return written.shape == written.value.shape and node.dtype.kind in "fi"
+    if written.adds:
+        return node.dtype.kind in "fi" and (written.value.dtype == node.dtype or written.value.weak in (int, bool))
+    return node.dtype.kind != "i" or written.value.dtype.kind != "f"  # NumPy converts floats to integers
+
+
+def is_small_update(node: Operation) -> bool:
+    """Whether a small part of a large array in memory is written: an input, or what such updates made of one."""
+    written = Written.by(node)
+    if written.base is None or node.size < LARGE_INPUT or written.size * SMALL_PART > node.size:
+        return False
+    base: Node = written.base
+    while isinstance(base, Operation) and is_update(base):
+        base = base.args[0]
+    return isinstance(base, Input)
+
+
+def is_update(node: Operation) -> bool:
+    """Whether an operation writes to a copy of its first operand, or adds to it."""
+    found = lowering.of(node.primitive)
+    return isinstance(found, Scatter) and found.arity == 2
+
+
+def operation_cost(node: Operation) -> int:
+    """The cost of one element, in additions."""
+    found = lowering.of(node.primitive)
+    return found.cost if found is not None else 1
+
+
+def scalar_operations(node: Operation) -> int:
+    """The number of scalar operations of a node."""
+    if node.spec.__class__ is not Spec:
+        return 0
+    return max(node.size, node.args[0].size) if isinstance(lowering.of(node.primitive), Reduction) else node.size

@@ -1,0 +1,181 @@
+"""Lowerings: the native code of operations, which `aspects/` and `simd/` define.
+
+    lowering.enter(on_numbers(lambda x: -x), negative)
+
+    @lowering(_flip)
+    @View
+    def flip_position(position, x, axis): ...
+
+`lowering` has the native code of an operation, `expansion` the simpler operations that it consists of. NumPy runs
+operations that have neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from wengert.compiler.schedule.affine import Position, Read
+from wengert.compiler.simd.lanes import Lanes, Type
+from wengert.core.aspects import Aspect
+from wengert.core.spec import Spec
+from wengert.graph.ir import Operation
+
+SUPPORTED = frozenset(map(np.dtype, ("f8", "f4", "i8", "i4", "?")))
+"""The dtypes of native arithmetic."""
+
+
+class Lowering:
+    """The native code of an operation; `cost` is that of one element, in additions."""
+
+    def __init__(self, cost: int = 1):
+        self.cost = cost
+
+
+class Instructions(Lowering):
+    """Each element by instructions on lanes, as NumPy computes it.
+
+    `body` is called with one value for each operand, all of one type, and with the operation's parameters as keywords.
+    `results` are the kinds of dtypes that it supports: "f" floats, "i" integers, "b" booleans.
+    """
+
+    def __init__(self, body: Callable[..., Lanes], results: str, cost: int = 1):
+        super().__init__(cost)
+        self.body, self.results = body, results
+
+    def is_for(self, operands: Sequence[Spec], out: Spec) -> bool:
+        """Whether there are instructions for these dtypes. NumPy converts floats to integers."""
+        return out.dtype.kind in self.results and not (
+            out.dtype.kind == "i" and any(o.dtype.kind == "f" for o in operands)
+        )
+
+    def write(self, operands: Sequence[Lanes], kind: str, params: dict[str, Any]) -> Lanes:
+        """The result, computed in the type `kind`."""
+        return self.body(*[x.to(kind) for x in operands], **params)
+
+
+class Predicate(Instructions):
+    """Booleans, from operands of one common dtype."""
+
+    def __init__(self, body: Callable[..., Lanes]):
+        super().__init__(body, "b")
+
+    def write(self, operands: Sequence[Lanes], kind: str, params: dict[str, Any]) -> Lanes:
+        # one signed bit would order True before False
+        return super().write(operands, "i8" if kind == "i1" else kind, params)
+
+
+def on_floats(body: Callable[..., Lanes], cost: int = 1) -> Instructions:
+    """Instructions on floats; integers are converted first if NumPy does so."""
+    return Instructions(body, "f", cost)
+
+
+def on_numbers(body: Callable[..., Lanes], cost: int = 1) -> Instructions:
+    """Instructions on floats and integers, in the dtype of the result."""
+    return Instructions(body, "fi", cost)
+
+
+def on_scalars(body: Callable[..., Lanes], cost: int = 1) -> Instructions:
+    """Instructions on numbers and booleans, in the dtype of the result."""
+    return Instructions(body, "fib", cost)
+
+
+def on_bits(body: Callable[..., Lanes]) -> Instructions:
+    """Instructions on integers and booleans."""
+    return Instructions(body, "ib")
+
+
+class Draw(Lowering):
+    """Hashes the index of each element with a state: `body` is called with the state and the index, as integers.
+
+    The operand is a state of three numbers along its last axis, or several; the result has the axes of the parameter
+    `size` for each.
+    """
+
+    def __init__(self, body: Callable[..., Lanes], cost: int):
+        super().__init__(cost)
+        self.body = body
+
+
+class View(Lowering):
+    """Shows elements of its operand: `position` gives the position in the operand, or None where that is not affine.
+
+    It is called with a position in the result, the operand's spec, and the operation's parameters as keywords.
+    """
+
+    def __init__(self, position: Callable[..., Position | None]):
+        super().__init__(cost=0)
+        self.position = position
+
+
+class Choice(Lowering):
+    """Takes each element from one of several positions: that of the first of `reads` whose guards hold.
+
+    `reads` is called with a position in the result, the specs of the operands, and the operation's parameters as
+    keywords; it returns None where positions are not affine. `arity` is the number of operands without the arrays in a
+    key: with these, the operation is not a choice.
+    """
+
+    def __init__(self, reads: Callable[..., list[Read] | None], arity: int | None = 1):
+        super().__init__(cost=2)
+        self.reads, self.arity = reads, arity
+
+
+class Scatter(Choice):
+    """A choice that writes or adds its elements in memory if its key has arrays: into zeros, or a copy of an operand.
+
+    `adds` says whether it adds to that operand.
+    """
+
+    def __init__(self, reads: Callable[..., list[Read] | None], arity: int | None = 1, adds: bool = False):
+        super().__init__(reads, arity)
+        self.adds = adds
+
+
+class Gather(Lowering):
+    """Reads its operand at computed indices: the arrays in its key."""
+
+
+class Reduction(Lowering):
+    """Folds the elements along axes: `fold` combines two partial results, `identity` is the initial one of a type."""
+
+    def __init__(self, fold: Callable[[Lanes, Lanes], Lanes], identity: Callable[[Type], Any]):
+        super().__init__()
+        self.fold, self.identity = fold, identity
+
+
+class BlasCall(Lowering):
+    """A routine of BLAS, for operations that `is_for` accepts."""
+
+    def __init__(self, is_for: Callable[[Operation], bool]):
+        super().__init__()
+        self.is_for = is_for
+
+
+lowering: Aspect[Lowering] = Aspect("lowering", "its native code", rest="its expansion is compiled")
+
+expansion: Aspect[Callable[..., Any]] = Aspect(
+    "expansion",
+    "the simpler operations that it consists of in native code",
+    rest="it has native code, or NumPy runs it",
+)
+"""A function of the operands as symbols, and of the parameters as keywords. It returns None where the operation stays.
+"""
+
+L = TypeVar("L", bound=Lowering)
+
+
+def lowering_of(node: Operation, kind: type[L]) -> L:
+    """The native code of an operation, known to be of this class."""
+    found = lowering.of(node.primitive)
+    assert isinstance(found, kind), node.primitive.name
+    return found
+
+
+def common_kind(operands: Sequence[Any], out: Spec) -> str:
+    """The type that an operation computes in; `operands` are specs, or the types of Python numbers."""
+    if out.dtype.kind != "b":
+        return Type.from_dtype(out.dtype).kind
+    return Type.from_dtype(np.result_type(*[o.dtype if isinstance(o, Spec) else o(1) for o in operands])).kind

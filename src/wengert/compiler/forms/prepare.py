@@ -1,0 +1,31 @@
+"""Graphs as they are scheduled: optimised, expanded, and tidied up after that; and the bodies of native loops."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from wengert.compiler.call.inline import inline_calls
+from wengert.compiler.forms.expand import expand
+from wengert.compiler.forms.softmax import share_exponentials
+from wengert.control.rolling import roll
+from wengert.graph.graph import Graph
+from wengert.graph.passes import REWRITES, run_until_stable
+from wengert.graph.passes.fold import fold
+from wengert.graph.passes.simplify import simplify
+from wengert.graph.passes.subexpressions import merge_common
+from wengert.graph.passes.views import merge_views
+
+TIDY = (fold, merge_common, simplify, merge_views)
+"""The passes after the expansion: no reduction may become a contraction again."""
+
+
+def prepare(graph: Graph, rolls: bool = True) -> Graph:
+    """The graph as it is scheduled; with `rolls`, parts that repeat themselves become loops."""
+    whole = inline_calls(graph)
+    optimised = run_until_stable(roll(whole) if rolls else whole, REWRITES)
+    expanded = expand(share_exponentials(optimised))
+    return expanded if expanded.outputs == optimised.outputs else run_until_stable(expanded, TIDY)
+
+
+prepare_body = lru_cache(256)(prepare)
+"""The same for the body of a loop, which is asked for several times."""

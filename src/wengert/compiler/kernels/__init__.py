@@ -1,0 +1,1 @@
+"""Loops over elements as LLVM text, and their threads."""

@@ -1,0 +1,297 @@
+"""Elements: the instructions that compute one element of a value, or SIMD lanes of neighbouring ones.
+
+`Elements` writes the instructions for each pair of node and position once. The sources of an element are found first,
+without recursion, so that programs may be arbitrarily deep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from wengert.compiler.forms.classify import Form
+from wengert.compiler.forms.lowering import Draw, Instructions, Reduction, common_kind, lowering_of
+from wengert.compiler.kernels.element_sources import SUM, Element, ElementSources
+from wengert.compiler.program.memory_plan import Pointers
+from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, Read, flat_index
+from wengert.compiler.schedule.gather import IndexedPosition, gather_source
+from wengert.compiler.schedule.schedule import Schedule
+from wengert.compiler.simd.lane_operations import (
+    any_lane,
+    gather_lanes,
+    load_element,
+    load_masked,
+    pick_lanes,
+    scatter_lanes,
+    splat,
+)
+from wengert.compiler.simd.lanes import I64, Code, Lanes, Type, fma, select
+from wengert.graph.ir import Constant, Node, Operation
+
+
+class Elements(ElementSources):
+    """The elements of one kernel."""
+
+    def __init__(self, code: Code, schedule: Schedule, stage: int, pointers: Pointers, is_flat: bool = False):
+        super().__init__(schedule, stage, is_flat)
+        self.code, self.pointers = code, pointers
+        self.known: dict[Element, Lanes] = {}
+        self.counters: dict[Counter, Lanes] = {}
+        self.affine_values: dict[Any, Lanes] = {}
+        self.splats: dict[tuple[str, int], Lanes] = {}
+        self.out_of_bounds: Lanes | None = None
+        self.overwritten: set[Node] = set()  # inputs whose memory the kernel may write its results to
+
+    def forget(self) -> None:
+        """Start another block, where values of earlier blocks may be missing."""
+        self.known.clear()
+        self.affine_values.clear()
+        self.splats.clear()
+
+    def at(self, node: Node, position: Position) -> Lanes:
+        """The element of a node at a position: one lane if that does not depend on the vector's counter."""
+        known = self.known
+        stack = [(node, position)]
+        while stack:
+            element = stack[-1]
+            if element in known:
+                stack.pop()
+                continue
+            missing = [e for e in self.sources(*element) if e not in known]
+            if missing:
+                stack += missing
+            else:
+                known[element] = self.compute(*element)
+                stack.pop()
+        return known[node, position]
+
+    def compute(self, node: Node, position: Position) -> Lanes:
+        """The instructions for one element whose sources are known."""
+        if self.is_stored(node):
+            return self.load(node, position)
+        assert isinstance(node, Operation)
+        form = self.schedule.forms[node]
+        if form is Form.CHOICE:
+            return self.choose(node, self.reads(node, position))
+        if form is Form.GATHER:
+            return self.gather(node, position)
+        parts = [self.known[element] for element in self.sources(node, position)]
+        if form is Form.VIEW:
+            return parts[0]
+        if form is Form.UNROLLED:
+            return self.fold_terms(node, parts)
+        if form is Form.DRAW:
+            return self.draw(node, position, parts)
+        kind_of_number = common_kind([a.operand for a in node.args], node.spec)
+        value = lowering_of(node, Instructions).write(self.align(parts), kind_of_number, node.params)
+        return value.to(Type.from_dtype(node.dtype).kind)
+
+    # Lanes
+
+    def align(self, parts: Sequence[Lanes]) -> list[Lanes]:
+        """All with as many lanes as the widest."""
+        lanes = max(p.type.lanes for p in parts)
+        return [self.splat(p, lanes) for p in parts]
+
+    def splat(self, x: Lanes, lanes: int) -> Lanes:
+        """One value in every lane, written once in a block."""
+        if x.type.lanes == lanes:
+            return x
+        if x.text[0] != "%":
+            type = Type(x.type.kind, lanes)
+            return Lanes(self.code, f"splat ({x.type.scalar} {x.text})", type)
+        key = x.text, lanes
+        if key not in self.splats:
+            self.splats[key] = splat(x, lanes)
+        return self.splats[key]
+
+    def both(self, x: Lanes | None, y: Lanes) -> Lanes:
+        """Whether both conditions hold; None always does."""
+        if x is None:
+            return y
+        x, y = self.align([x, y])
+        return x & y
+
+    def sum(self, x: Lanes | None, y: Lanes) -> Lanes:
+        """x + y, where None is zero."""
+        if x is None:
+            return y
+        x, y = self.align([x, y])
+        return x + y
+
+    def evaluate(self, affine: Affine, per_lane: bool) -> Lanes:
+        """The value of an affine function: of the first lane, or of every lane."""
+        key = affine, per_lane
+        if key in self.affine_values:
+            return self.affine_values[key]
+        total: Lanes | None = None
+        for counter, k in affine.terms:
+            term = self.counters[counter] * k if k != 1 else self.counters[counter]
+            total = term if total is None else total + term
+        if total is None:
+            total = self.code.constant(affine.constant, I64)
+        elif affine.constant:
+            total = total + affine.constant
+        stride, lanes = lane_stride(affine)
+        if per_lane and lanes > 1:
+            steps = ", ".join(f"i64 {stride * i}" for i in range(lanes))
+            total = self.splat(total, lanes) + Lanes(self.code, f"<{steps}>", Type("i64", lanes))
+        self.affine_values[key] = total
+        return total
+
+    # Memory
+
+    def load(self, node: Node, position: Position) -> Lanes:
+        """An element of a value in memory; zero outside its bounds, for reads that a choice then ignores."""
+        if isinstance(node, Constant) and (node.weak or node.size == 1):
+            value = node.value.item() if isinstance(node.value, np.ndarray | np.generic) else node.value
+            return self.code.constant(value, Type.from_dtype(node.dtype))
+        mask = None
+        if not self.is_flat:
+            for i, n in zip(position, node.shape, strict=True):
+                if not i.is_within(n):
+                    k = self.evaluate(i, True)
+                    mask = self.both(mask, (k >= 0) & (k < n))
+        type = Type.from_dtype(node.dtype).in_memory
+        index = flat_index(position, node.shape)
+        value = self.read_memory(self.pointers.source(node), index, type, mask, node in self.overwritten)
+        return value.ne(0) if node.dtype.kind == "b" else value
+
+    def read_memory(self, base: Lanes, index: Affine, type: Type, mask: Lanes | None, is_overwritten: bool) -> Lanes:
+        """Elements from memory: neighbours at once, one for all lanes, or each lane by itself."""
+        code = self.code
+        stride, lanes = lane_stride(index)
+        align = type.bits // 8
+        first = self.evaluate(index, False)
+        if mask is not None:
+            lanes = max(lanes, mask.type.lanes)
+            mask = self.splat(mask, lanes)
+        if lanes == 1:
+            address = code.offset(base, first, type)
+            if mask is not None:  # one lane: read the first element instead, and ignore it
+                address = select(mask, address, base)
+                return select(mask, load_element(code, address, type, align), 0)
+            return load_element(code, address, type, align, is_overwritten)
+        vector = Type(type.kind, lanes)
+        if stride == 1:
+            address = code.offset(base, first, type)
+            if mask is None:
+                return load_element(code, address, vector, align, is_overwritten)
+            return load_masked(address, vector, align, mask)
+        if stride == -1 and mask is None:
+            address = code.offset(base, first - (lanes - 1), type)
+            return pick_lanes(load_element(code, address, vector, align, is_overwritten), range(lanes)[::-1])
+        indices = self.splat(self.evaluate(index, True), lanes)
+        return gather_lanes(base, indices, vector, align, mask)
+
+    def store(self, node: Node, position: Position, value: Lanes) -> None:
+        """Write an element of a value that this kernel makes."""
+        self.write_memory(self.pointers.target(node), flat_index(position, node.shape), value)
+
+    def write_memory(self, base: Lanes, index: Affine, value: Lanes) -> None:
+        """Lanes to memory: neighbours at once, or each lane by itself."""
+        value = value.to(value.type.in_memory.kind)
+        stride, lanes = lane_stride(index)
+        value = self.splat(value, lanes)
+        align = value.type.bits // 8
+        if lanes == 1 or stride == 1:
+            self.code.store(value, self.code.offset(base, self.evaluate(index, False), value.type), align)
+        else:
+            scatter_lanes(value, base, self.evaluate(index, True), align)
+
+    # Operations that are not elementwise
+
+    def choose(self, node: Operation, reads: Sequence[Read]) -> Lanes:
+        """The element of the first read whose guards hold."""
+        kind = Type.from_dtype(node.dtype).kind
+        value: Lanes | None = None
+        for read in reversed(reads):
+            known = None if read.operand is None else self.known[node.args[read.operand], read.position]
+            part = self.code.constant(0, Type(kind)) if known is None else known.to(kind)
+            if value is None:
+                value = part
+                continue
+            condition: Lanes | None = None
+            for guard in read.guards:
+                n = self.evaluate(guard.value, True)
+                condition = self.both(condition, n.eq(0) if guard.is_zero else n >= 0)
+            assert condition is not None
+            condition, part, value = self.align([condition, part, value])
+            value = select(condition, part, value)
+        assert value is not None
+        return value
+
+    def draw(self, node: Operation, position: Position, state: Sequence[Lanes]) -> Lanes:
+        """A random number: a hash of the state and the index of the element among those of the state."""
+        size = node.params["size"]
+        index = self.evaluate(flat_index(position[node.ndim - len(size) :], size), True)
+        return lowering_of(node, Draw).body(*self.align([*state, index]), **node.params)
+
+    def fold_terms(self, node: Operation, parts: Sequence[Lanes]) -> Lanes:
+        """The terms of a reduction one after the other, as NumPy adds few of them.
+
+        A sum starts with zero, so it is never negative zero.
+        """
+        terms = [p.to(Type.from_dtype(node.dtype).kind) for p in self.align(parts)]
+        if self.factors(node) is not None:
+            pairs = zip(terms[::2], terms[1::2], strict=True)
+            return reduce(lambda total, pair: fma(pair[0], pair[1], total), pairs, terms[0].like(0.0))
+        if node.primitive is SUM and terms[0].type.is_float:
+            terms[0] = terms[0] + 0.0
+        return reduce(lowering_of(node, Reduction).fold, terms)
+
+    def gather(self, node: Operation, position: Position) -> Lanes:
+        """An element at an index that other values give."""
+        source = node.args[0]
+        start, affine = self.computed_index(node.args[1:], gather_source(node, position))
+        if source.size == 1:  # a constant may have no address
+            return self.load(source, (ZERO,) * source.ndim)
+        type, base = Type.from_dtype(source.dtype).in_memory, self.pointers.source(source)
+        is_overwritten = self.schedule.aliases.get(source, source) in self.overwritten
+        if start is None or start.type.lanes == 1:
+            base = base if start is None else self.code.offset(base, start, type)
+            value = self.read_memory(base, affine, type, None, is_overwritten)
+        else:
+            index = start if affine == ZERO else self.sum(start, self.evaluate(affine, True))
+            value = gather_lanes(base, index, Type(type.kind, index.type.lanes), type.bits // 8, None)
+        return value.ne(0) if source.dtype.kind == "b" else value
+
+    def computed_index(self, arrays: Sequence[Node], indexed: IndexedPosition) -> tuple[Lanes | None, Affine]:
+        """The index of an element in memory: the part that arrays give, and the rest.
+
+        Negative indices count from the end, and all are checked.
+        """
+        total: Lanes | None = None
+        stride = 1
+        affine = ZERO
+        elements = iter(reversed(self.index_elements(arrays, indexed)))
+        for axis in reversed(indexed.axes):
+            if axis.operand is None:
+                assert axis.affine is not None
+                affine = affine.plus(axis.affine.times(stride))
+            else:
+                index = self.known[next(elements)].to("i64")
+                index = select(index < 0, index + axis.extent, index)
+                bad = (index < 0) | (index >= axis.extent)
+                self.flag_out_of_bounds(bad)
+                index = select(bad, index.like(0), index)
+                total = self.sum(total, index * stride if stride != 1 else index)
+            stride *= axis.extent
+        return total, affine
+
+    def flag_out_of_bounds(self, bad: Lanes) -> None:
+        """Set the flag of the kernel if any index is out of bounds."""
+        if self.out_of_bounds is not None:
+            some, code = any_lane(bad), self.code
+            code.store(code.load(self.out_of_bounds, Type("i1")) | some, self.out_of_bounds)
+
+
+def lane_stride(index: Affine) -> tuple[int, int]:
+    """The distance between neighbouring lanes, and the number of lanes."""
+    for counter, k in index.terms:
+        if counter.lanes > 1:
+            return k, counter.lanes
+    return 0, 1

@@ -1,0 +1,194 @@
+"""The loops of a kernel: which axes they run over, which of them has SIMD lanes, and where a reduction is cut."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from wengert.compiler.forms.classify import Form, operation_cost
+from wengert.compiler.kernels.element_sources import Element, ElementSources
+from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, flat_index
+from wengert.compiler.schedule.gather import Written
+from wengert.compiler.schedule.schedule import Schedule
+from wengert.compiler.schedule.schedule_steps import Kernel
+from wengert.graph.ir import Node, Operation
+
+PIECES = 32
+"""The number of pieces of a long reduction."""
+LARGE = 400_000
+"""The number of scalar operations from which threads are used."""
+LARGE_IN_LOOP = 4 * LARGE
+"""The same in the body of a loop, where they are started in each step."""
+STACK = 4 << 20
+"""Bytes that the values of a very long kernel may take on the stack; with more, fewer lanes are used."""
+ACCUMULATORS = 4
+"""The number of independent accumulators of a reduction with a short body."""
+
+
+class LoopPlan:
+    """The loops of one kernel.
+
+    `nodes` are the values that it reads or computes, and `work` is the number of scalar operations. If all arrays have
+    one shape, it `is_flat`: one loop runs over all elements. `vector_axis` is the axis with SIMD lanes, `cut_axis` that
+    of a reduction that is cut into pieces.
+    """
+
+    def __init__(self, kernel: Kernel, schedule: Schedule):
+        self.kernel, self.schedule = kernel, schedule
+        self.nodes, self.work, widest, self.is_flat = self.survey()
+        self.sources = ElementSources(schedule, kernel.stage, self.is_flat)
+        self.domain = (math.prod(kernel.domain),) if self.is_flat else kernel.domain
+        self.axes = tuple(range(len(self.domain))) if kernel.axes and self.is_flat else kernel.axes
+        self.counters = [Counter(i, n) for i, n in enumerate(self.domain)]
+        self.vector_axis, self.lanes = self.choose_vector(vector_bytes() // widest)
+        self.counters = [Counter(i, n, self.grain(i)) for i, n in enumerate(self.domain)]
+        self.is_large = self.work >= (LARGE_IN_LOOP if schedule.is_body else LARGE)
+        self.cut_axis = self.choose_cut()
+        last = lambda i: i == self.vector_axis
+        self.kept_axes = sorted([i for i in range(len(self.domain)) if i not in self.axes], key=last)
+        self.reduced_axes = sorted([i for i in range(len(self.domain)) if i in self.axes], key=last)
+
+    def survey(self) -> tuple[list[Node], int, int, bool]:
+        """The values, the work, the bytes of the widest element, and whether the loop is flat.
+
+        A single number, and what it is computed from, is the same for all elements: it does not decide.
+        """
+        kernel, schedule, shape = self.kernel, self.schedule, self.kernel.domain
+        sources = ElementSources(schedule, kernel.stage)
+        seen: set[tuple[Node, bool]] = {(node, False) for node in kernel.computed_values}
+        stack = list(seen)
+        widest, per_element, has_one_shape, size = 4, 0, True, math.prod(shape)
+        while stack:
+            node, is_single = stack.pop()
+            is_single = is_single or (node.size == 1 and (size > 1 or schedule.forms[node] is Form.GIVEN))
+            if not is_single:
+                if node.dtype.kind in "fi":
+                    widest = max(widest, node.dtype.itemsize)
+                has_one_shape = has_one_shape and node.shape == shape
+            if sources.is_stored(node):
+                continue
+            if isinstance(node, Operation):
+                form = schedule.forms[node]
+                is_view = is_single and form is Form.VIEW
+                is_draw = form is Form.DRAW and node.args[0].ndim == 1 and sources.is_stored(node.args[0])
+                has_one_shape = has_one_shape and (form is Form.ELEMENT or is_view or is_draw)
+                inner = max(node.size // max(math.prod(schedule.domain(node)), 1), 1)
+                per_element += operation_cost(node) * inner
+                for a in node.args:
+                    if (a, is_single) not in seen and not is_draw:
+                        stack.append((a, is_single))
+                    seen.add((a, is_single))
+        is_whole = set(kernel.axes) in (set(), set(range(len(shape)))) and kernel.scatter is None and len(shape) > 0
+        in_rows = any(schedule.loop_ndim(node) < node.ndim for node, _ in seen)
+        is_flat = has_one_shape and is_whole and not schedule.is_tiny and not in_rows
+        return list({node: None for node, _ in seen}), size * max(per_element, 1), widest, is_flat
+
+    def choose_vector(self, lanes: int) -> tuple[int | None, int]:
+        """The axis with SIMD lanes and their number: a long axis along which most elements are neighbours in memory."""
+        if not self.domain or 0 in self.domain:
+            return None, 1  # no element has a neighbour
+        written = Written.by(self.kernel.scatter) if self.kernel.scatter is not None else None
+        if written is not None and any(i.size > 1 for i in written.indices):
+            return None, 1  # computed indices may be equal, so elements are added one after the other
+        long = [i for i, n in enumerate(self.domain) if n >= lanes // 2]
+        axis = max(range(len(self.domain)), key=lambda i: (self.domain[i], i))
+        if len(long) == 1:
+            axis = long[0]
+        elif long:
+            strided = strided_counts(self.memory_indices(), len(self.domain))
+            axis = min(long, key=lambda i: (strided[i], -i))
+        is_added = written is not None and written.adds  # each element once
+        while (
+            lanes > self.domain[axis]
+            or (is_added and self.domain[axis] % lanes)
+            or (lanes > 1 and 8 * lanes * len(self.nodes) > STACK)
+        ):
+            lanes //= 2
+        return (axis, lanes) if lanes > 1 else (None, 1)
+
+    def choose_cut(self) -> int | None:
+        """The axis along which a large reduction to few elements is cut into pieces."""
+        kept = math.prod(n for i, n in enumerate(self.domain) if i not in self.axes)
+        if not (self.kernel.reductions and self.axes and self.is_large and kept < 16):
+            return None
+        axis = max(self.axes, key=lambda i: (self.domain[i], -i))
+        return axis if self.domain[axis] >= PIECES * self.grain(axis) else None
+
+    def grain(self, axis: int) -> int:
+        """The step of the loop over an axis."""
+        return self.lanes if axis == self.vector_axis else 1
+
+    def memory_indices(self) -> list[Affine]:
+        """The indices at which the body of the kernel reads and writes."""
+        found = []
+        for node in self.kernel.maps:
+            found.append(flat_index(self.position(node) + next(iter(self.inner_positions(node))), node.shape))
+        stack = self.scattered_elements() or [
+            (node, self.position(node) + inner)
+            for node in self.kernel.computed_values
+            for inner in self.inner_positions(node)
+        ]
+        seen = set(stack)
+        while stack:
+            node, position = stack.pop()
+            if self.sources.is_stored(node):
+                found.append(flat_index(position, node.shape))
+                continue
+            for element in self.sources.sources(node, position):
+                if element not in seen:
+                    seen.add(element)
+                    stack.append(element)
+        return found
+
+    def scattered_elements(self) -> list[Element]:
+        """The elements that a scatter writes or adds, and those of its indices."""
+        node = self.kernel.scatter
+        if node is None:
+            return []
+        written, position = Written.by(node), self.counted_position
+        indices = self.sources.index_elements(written.indices, written.target(node.shape, position))
+        return [(written.value, written.value_position(position)), *indices]
+
+    @property
+    def counted_position(self) -> Position:
+        """The position of the counters."""
+        return tuple([Affine(0, ((c, 1),)) if c.extent > 1 else ZERO for c in self.counters])
+
+    def position(self, node: Node) -> Position:
+        """The position of the counters along the looped axes of a node."""
+        if self.is_flat:
+            return (ZERO,) * (node.ndim - 1) + (Affine(0, ((self.counters[0], 1),)),)
+        return self.counted_position
+
+    def inner_positions(self, node: Node) -> Iterator[Position]:
+        """All positions along the unrolled axes of a node, which come after the looped ones."""
+        for indices in product(*map(range, node.shape[len(self.kernel.domain) :])):
+            yield tuple([Affine(n) for n in indices])
+
+    @property
+    def is_element_by_element(self) -> bool:
+        """Whether each element is read and written once, by the same lanes: results may overwrite operands."""
+        return self.is_flat and self.domain[0] % self.lanes == 0
+
+    @property
+    def accumulators(self) -> int:
+        """The number of accumulators: several if lanes are reduced along their axis and the body is short."""
+        if self.vector_axis not in self.axes or self.vector_axis is None or self.kernel.maps:
+            return 1
+        is_short = self.work <= 8 * max(math.prod(self.domain), 1) and len(self.kernel.reductions) == 1
+        return ACCUMULATORS if is_short and self.domain[self.vector_axis] >= 4 * ACCUMULATORS * self.lanes else 1
+
+    def partials(self) -> dict[Node, int]:
+        """The number of partial results of each reduction that is cut into pieces."""
+        return {r: PIECES * r.size for r in self.kernel.reductions} if self.cut_axis is not None else {}
+
+
+def strided_counts(indices: Sequence[Affine], ndim: int) -> list[int]:
+    """For each axis, the number of indices that neither stay nor advance by one along it."""
+    counts = [0] * ndim
+    for index in indices:
+        for counter, k in index.terms:
+            counts[counter.axis] += abs(k) != 1
+    return counts

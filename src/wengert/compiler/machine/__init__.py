@@ -1,0 +1,1 @@
+"""Machine code: the target, loading, and the disk cache."""

@@ -1,0 +1,236 @@
+"""Native programs: compiled or read from disk, loaded into memory, and called."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import os
+import pickle
+import sys
+import threading
+import time
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from types import FunctionType
+from typing import Any, NamedTuple
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from wengert.compiler.entry import entry, python_objects
+from wengert.compiler.entry.ctypes_call import NO_TARGETS, Caller
+from wengert.compiler.entry.entry_values import NO_STATES, Argument, ResultTree, States
+from wengert.compiler.entry.program_state import StateTable, StateUse, states_of
+from wengert.compiler.entry.python_calls import RELEASED
+from wengert.compiler.entry.upcall import make_upcall
+from wengert.compiler.forms.prepare import prepare
+from wengert.compiler.machine import cache as disk
+from wengert.compiler.machine import target
+from wengert.compiler.machine.fingerprint import surroundings
+from wengert.compiler.program.kept_memory import KEPT, allow_kept_memory
+from wengert.compiler.program.program import NO_MEMORY, Program
+from wengert.compiler.program.program_writer import write_program
+from wengert.compiler.simd.vector_functions import function_code
+from wengert.core import allocator, parallel
+from wengert.core.blas import blas
+from wengert.core.errors import user_error
+from wengert.core.primitive import OUTPUT, Primitive
+from wengert.core.spec import Spec
+from wengert.graph.graph import Graph
+from wengert.graph.held import graphs_of
+from wengert.modes.guards import CHANGES
+from wengert.modes.recording import ACTIVE
+
+LOCK = threading.RLock()
+"""Held while a program is compiled. Functions are traced without it, since their code belongs to users."""
+
+THREADS = ctypes.c_int64(1)
+"""The number of threads of large kernels, which native code reads; set when a program is loaded."""
+
+_llvm_lock: Any = getattr(llvm.ffi.lib, "_lock", None)
+
+
+def _hold_locks() -> None:
+    """Before a fork, wait for threads that use LLVM: the child could never acquire its lock."""
+    LOCK.acquire()
+    _llvm_lock.__enter__()
+
+
+def _release_locks() -> None:
+    _llvm_lock.__exit__()
+    LOCK.release()
+
+
+if hasattr(os, "register_at_fork") and _llvm_lock is not None:
+    os.register_at_fork(before=_hold_locks, after_in_parent=_release_locks, after_in_child=_release_locks)
+
+
+class Build(NamedTuple):
+    """A compiled program as it is kept on disk; `text` is its LLVM text, compressed."""
+
+    program: Program
+    code: tuple[bytes, ...]
+    text: bytes
+    operations: tuple[int, int]
+    seconds: float
+
+
+class NativeProgram:
+    """A program in memory. It is called with the leaves of the arguments, and returns those of the result.
+
+    `entry` is the function that Python calls directly, with arguments of one signature.
+    """
+
+    def __init__(
+        self,
+        build: Build,
+        arguments: Sequence[Argument] | None,
+        name: str,
+        is_warm: bool,
+        uses: Sequence[StateUse] = (),
+    ):
+        if not allocator.is_configured:
+            allocator.keep_freed_memory()
+        allow_kept_memory()
+        THREADS.value = parallel.num_threads()
+        program = with_common_dtypes(build.program)
+        self.build, self.is_warm = build._replace(program=program), is_warm
+        own = {
+            "wengert.threads": ctypes.addressof(THREADS),
+            "wengert.kept": ctypes.addressof(KEPT),
+            "wengert.active": ACTIVE.ctypes.data,
+            "wengert.changes": CHANGES.ctypes.data,
+        }
+        addresses = {**own, **python_objects.python_addresses()}
+        if program.uses_blas:
+            addresses |= blas().addresses
+        self.loaded = target.Loaded(build.code, addresses)
+        constants = [np.ascontiguousarray(value) for value in program.constants]
+        # upcalls do not refer to this object, which would be a cycle
+        upcalls = [make_upcall(fallback, program, constants) for fallback in program.fallbacks]
+        self.loaded.fill("wengert.constants", [array.ctypes.data for array in constants], constants)
+        self.loaded.fill("wengert.upcalls", list(map(id, upcalls)), upcalls)
+        self.error = partial(run_error, program.arena)
+        self.caller = Caller(self.loaded, program.inputs, program.outputs, releases_gil(program))
+        self.entry: Callable | None = (
+            entry.callable_from(self.loaded, name, self.error) if arguments is not None else None
+        )
+        self.states: StateTable | None = None
+        if uses and self.entry is not None:
+            self.states = StateTable(uses, program)
+            self.loaded.fill("wengert.states", [self.states.records.ctypes.data], [self.states])
+
+    def __call__(
+        self, leaves: Sequence[Any], targets: Mapping[int, np.ndarray] = NO_TARGETS, assigned: int = 0
+    ) -> list:
+        """The results. Those that have a target are written there; the last ones, which are assigned, are arrays."""
+        status, outs = self.caller(leaves, targets)
+        if status:
+            raise self.error(status)
+        n = len(outs) - assigned
+        return [out if out.ndim or i >= n else out[()] for i, out in enumerate(outs)]
+
+
+def with_common_dtypes(program: Program) -> Program:
+    """A program whose inputs and outputs have NumPy's own dtype objects: those that were unpickled are others."""
+    specs = [[Spec(s.shape, np.dtype(s.dtype.str)) for s in specs] for specs in (program.inputs, program.outputs)]
+    return program._replace(inputs=tuple(specs[0]), outputs=tuple(specs[1]))
+
+
+def run_error(arena: int, status: int) -> BaseException:
+    """The error for the status of a failed run."""
+    if status == NO_MEMORY:
+        return user_error(MemoryError, f"No memory for the {arena} bytes of intermediate results")
+    return user_error(IndexError, "An index is out of bounds in a compiled function")
+
+
+def releases_gil(program: Program) -> bool:
+    """Whether other threads of Python run during a call."""
+    return program.is_large and not program.fallbacks
+
+
+def load_or_compile(
+    graph: Graph,
+    arguments: Sequence[Argument] | None,
+    result: ResultTree | None,
+    name: str,
+    updates: Sequence[tuple[int, int]] = (),
+    rolls: bool = True,
+    uses: Sequence[StateUse] = (),
+    is_taped: bool = False,
+) -> NativeProgram:
+    """The program of a graph, from disk if it was compiled before; with an entry for Python if it has `arguments`.
+
+    `updates` pairs inputs with the outputs that replace them after a run, `uses` says which tensors the entry reads and
+    writes. With `rolls`, parts of the graph that repeat themselves become loops.
+    """
+    states = states_of(uses, [node.spec for node in graph.outputs], is_taped)
+    signature = repr((arguments, result, tuple(updates), rolls, states))
+    around = surroundings() if is_portable(graph) else None
+    key = None
+    if around is not None:
+        key = hashlib.sha256("\n".join((graph.fingerprint, signature, around)).encode()).hexdigest()
+    stored = disk.load(key) if key is not None else None
+    if stored is not None:
+        with contextlib.suppress(Exception):  # whatever cannot be read is compiled again
+            return NativeProgram(pickle.loads(stored), arguments, name, True, uses)
+    build = compile_graph(graph, arguments, result, updates, rolls, states)
+    if key is not None:
+        with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError, RecursionError):
+            disk.store(key, pickle.dumps(build))
+    return NativeProgram(build, arguments, name, False, uses)
+
+
+def compile_graph(
+    graph: Graph,
+    arguments: Sequence[Argument] | None,
+    result: ResultTree | None,
+    updates: Sequence[tuple[int, int]] = (),
+    rolls: bool = True,
+    states: States = NO_STATES,
+) -> Build:
+    """graph -> passes -> schedule -> memory plan -> LLVM text -> machine code."""
+    start = time.perf_counter()
+    optimised = prepare(graph, rolls)
+    program = write_program(optimised, updates)
+    text = program.text
+    if arguments is not None and result is not None:
+        text = append_module(text, entry.write_entry(arguments, result, releases_gil(program), states))
+    elif releases_gil(program):
+        text = append_module(text, RELEASED)
+    code = [target.object_code(text), *[function_code(*key) for key in program.vector_functions]]
+    if program.quick_text:
+        code.append(target.object_code(program.quick_text, is_long=True))
+    counts = len(graph.operations), len(optimised.operations)
+    shown = zlib.compress((text + "\n\n" + program.quick_text).encode(), 1)
+    return Build(program._replace(text="", quick_text=""), tuple(code), shown, counts, time.perf_counter() - start)
+
+
+def append_module(text: str, more: str) -> str:
+    """Two modules as one, without declarations that occur twice."""
+    known = set(text.splitlines())
+    lines: list[str] = []
+    for line in more.splitlines():
+        if not (line.startswith("declare ") or " = external global " in line):
+            lines.append(line)
+        elif line not in known:
+            lines.append(line)
+            known.add(line)
+    return "\n".join([text, "", *lines])
+
+
+def is_portable(graph: Graph) -> bool:
+    """Whether all operations belong to this package, so that names mean the same in another process."""
+    known = all(node.primitive is OUTPUT or node.primitive in own_operations() for node in graph.operations)
+    return known and all(is_portable(held.graph) for node in graph.operations for held in graphs_of(node))
+
+
+@cache
+def own_operations() -> frozenset[Primitive]:
+    """The operations that modules of this package define; users may add others to the table."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("wengert.")]
+    values = [x for module in modules for x in vars(module).values() if isinstance(x, FunctionType | Primitive)]
+    found = [x if isinstance(x, Primitive) else getattr(x, "primitive", None) for x in values]
+    return frozenset([p for p in found if isinstance(p, Primitive)])

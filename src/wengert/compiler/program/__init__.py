@@ -1,0 +1,1 @@
+"""A graph as one native program: its memory, its steps, loops and choices, and its LLVM modules."""

@@ -1,0 +1,160 @@
+"""The LLVM modules of a program: its functions, what they declare, and the tables that they read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from wengert.compiler.entry.python_calls import (
+    ADDRESS,
+    INTERRUPTED,
+    NEEDED_BY_INTERRUPTED,
+    NEEDED_BY_UPCALL,
+    NOTHING,
+    UPCALL,
+    UPCALL_OPERAND,
+)
+from wengert.compiler.kernels.kernel import KernelText
+from wengert.compiler.kernels.threads import NEEDED_BY_PARALLEL, PARALLEL
+from wengert.compiler.program.kept_memory import NEEDED_BY_TAKE, TAKE_AND_RETURN
+from wengert.compiler.program.memory_plan import POINTER
+from wengert.compiler.program.program import Fallback, OperandSource
+from wengert.compiler.simd.lanes import Code, Type
+from wengert.compiler.simd.vector_functions import declaration, definitions, is_inlined, vector_symbol
+from wengert.graph.graph import Graph
+from wengert.graph.ir import Constant
+
+LONG, LONG_KERNEL = 4000, 400
+"""In a program of so many lines, kernels that are not large are compiled quickly, with few optimisations.
+
+So are kernels of so many lines that mostly call vector functions: between calls, nothing stays in registers anyway.
+"""
+
+VectorFunction = tuple[str, Type]
+
+
+class BodyText(NamedTuple):
+    """The function of a body of a loop, which becomes part of the loop if it `is_inline`."""
+
+    name: str
+    code: Code
+    is_inline: bool = False
+
+
+class Body(NamedTuple):
+    """The function of a body.
+
+    It needs `arena` bytes for intermediate results, and becomes part of its loop if it `is_inline`; the report shows
+    its `summary`.
+    """
+
+    name: str
+    graph: Graph
+    arena: int
+    in_place: frozenset[int]  # the outputs that share the memory of the inputs that they replace
+    summary: tuple[str, ...]
+    is_inline: bool
+
+
+class Shared:
+    """What a program and the bodies of its loops have together: one list of constants, kernels and functions."""
+
+    def __init__(self) -> None:
+        self.constants: list[Constant] = []
+        self.kernels: list[KernelText] = []
+        self.bodies: list[BodyText] = []
+        self.fallbacks: list[Fallback] = []
+        self.upcall_tables: list[str] = []
+        self.products: dict[str, Code] = {}
+        self.uses_blas = self.keeps_memory = False
+
+
+def write_modules(run: Code, shared: Shared) -> tuple[str, str, tuple[VectorFunction, ...]]:
+    """The module that is optimised, the one that is compiled quickly, and the vector functions that they lack."""
+    kernels, bodies, products = shared.kernels, shared.bodies, shared.products
+    calls: dict[VectorFunction, int] = {}
+    for kernel in kernels:
+        for key, count in kernel.code.calls.items():
+            calls[key] = calls.get(key, 0) + count
+    inlined = is_inlined(calls)
+    is_long = sum(kernel.length for kernel in kernels) > LONG
+    is_quick = lambda k: (
+        not k.is_inline and (is_long and not k.is_large or k.length > LONG_KERNEL and k.is_mostly_calls)
+    )
+    quick = [] if inlined else [kernel for kernel in kernels if is_quick(kernel)]
+    names = {kernel.name for kernel in quick}
+    optimised = [kernel for kernel in kernels if kernel.name not in names]
+    others = [*[body.code for body in bodies], *products.values(), run]
+    declarations = code_declarations([*[kernel.code for kernel in optimised], *others])
+    declarations |= {name: f"declare void @{name}(ptr, i64, i64)" for k in quick for name in k.functions}
+    vector_declarations = {vector_symbol(*key): declaration(*key) for key in calls}
+    functions: list[str] = []
+    if inlined:
+        functions, needed = definitions(calls)
+        declarations |= needed
+    else:
+        declarations |= vector_declarations
+    looks_at_signals = any("@wengert.interrupted" in line for code in others for line in code.lines)
+    for is_needed, texts, needed in (
+        (any(kernel.is_large for kernel in kernels), [PARALLEL], NEEDED_BY_PARALLEL),
+        (shared.keeps_memory, [TAKE_AND_RETURN], NEEDED_BY_TAKE),
+        (looks_at_signals, [INTERRUPTED], NEEDED_BY_INTERRUPTED),
+        (bool(shared.upcall_tables), [*shared.upcall_tables, UPCALL], NEEDED_BY_UPCALL),
+    ):
+        if is_needed:
+            functions += texts
+            declarations |= needed
+    counts = {"constants": len(shared.constants), "upcalls": len(shared.upcall_tables)}
+    data = "\n".join(
+        [f"@wengert.{name} = global [{max(count, 1)} x ptr] zeroinitializer" for name, count in counts.items()]
+    )
+    head = "define i32 @wengert.run(ptr %inputs, ptr %outputs) {\nentry:\n"
+    for name, code, is_inline in bodies:
+        inlining = "alwaysinline" if is_inline else "noinline"
+        body = f"define internal i32 @{name}(ptr %inputs, ptr %outputs, ptr %arena) {inlining} nounwind {{\nentry:\n"
+        functions.append(body + "\n".join([*code.hoisted, *code.lines, "}"]))
+    for name, code in products.items():
+        start = (
+            f"define internal void @{name}(ptr noalias %x, ptr noalias %y, ptr noalias %result) noinline nounwind {{"
+        )
+        functions.append("\n".join([start, "entry:", *code.hoisted, *code.lines, "}"]))
+    functions.append(head + "\n".join([*run.hoisted, *run.lines, "}"]))
+    text = "\n\n".join([data, "!0 = !{}", *declarations.values(), *functions, *kernel_texts(optimised)])
+    if not quick:
+        return text, "", () if inlined else tuple(calls)
+    declarations = code_declarations([kernel.code for kernel in quick]) | vector_declarations
+    return text, "\n\n".join(["!0 = !{}", *declarations.values(), *kernel_texts(quick)]), tuple(calls)
+
+
+def kernel_texts(kernels: Sequence[KernelText]) -> list[str]:
+    """The functions of kernels. Those that differ only in where their operands are share one function."""
+    groups: dict[tuple[str, int], list[KernelText]] = {}
+    for kernel in kernels:
+        groups.setdefault((kernel.core, len(kernel.pointers)), []).append(kernel)
+    texts = [kernel.combine for kernel in kernels if kernel.combine]
+    for (core, lines), members in groups.items():
+        if len(members) == 1 or members[0].is_inline:
+            texts += [kernel.text for kernel in members]
+            continue
+        name = f"{members[0].name}.core"
+        pointers = "".join([f"ptr {POINTER}{i}, " for i in range(lines // 3)])
+        arguments = f"(ptr %table, {pointers}i64 %begin, i64 %end)"
+        texts.append(f"define internal void @{name}{arguments} noinline nounwind {{\nentry:\n{core}")
+        for kernel in members:
+            head = f"define void @{kernel.name}(ptr %table, i64 %begin, i64 %end) noinline nounwind {{\nentry:"
+            texts.append("\n".join([head, *kernel.pointers, f"  call void @{name}{arguments}", "  ret void", "}"]))
+    return texts
+
+
+def code_declarations(codes: Sequence[Code]) -> dict[str, str]:
+    """The declarations of functions."""
+    return {name: text for code in codes for name, text in code.declarations.items()}
+
+
+def upcall_table(number: int, operands: Sequence[OperandSource], results: Sequence[OperandSource]) -> str:
+    """The table that the upcall of a fallback reads: where its operands and results are, and how they are passed."""
+    passed = [(o.slot, o.nbytes if o.is_copied else ADDRESS) for o in operands]
+    passed += [(result.slot, ADDRESS) for result in results]
+    rows = [(slot.entry, slot.offset, size) if slot else (0, 0, NOTHING) for slot, size in passed]
+    records = [f"{UPCALL_OPERAND} {{ i64 {entry}, i64 {offset}, i64 {size} }}" for entry, offset, size in rows]
+    return f"@operands.{number} = private constant [{len(rows)} x {UPCALL_OPERAND}] [{', '.join(records)}]"

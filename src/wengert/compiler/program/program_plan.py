@@ -1,0 +1,202 @@
+"""The plan of a program: its steps in order, its kernels, its memory, and what it updates in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+from wengert.compiler.forms.classify import Form, is_update
+from wengert.compiler.forms.prepare import prepare_body
+from wengert.compiler.kernels.kernel import KernelWriter
+from wengert.compiler.program.in_place import InPlace, Step, Update, scatter_update
+from wengert.compiler.program.memory_plan import Memory, Slot
+from wengert.compiler.routines.blas_calls import is_matrix_transpose
+from wengert.compiler.schedule.gather import Written
+from wengert.compiler.schedule.schedule import Schedule
+from wengert.compiler.schedule.schedule_steps import Kernel
+from wengert.control.branches import SWITCH
+from wengert.control.loop import LOOP
+from wengert.core.primitive import OUTPUT
+from wengert.core.spec import Spec
+from wengert.graph.graph import Graph
+from wengert.graph.ir import Node, Operation
+
+Pairs = tuple[tuple[int, int], ...]
+"""Inputs, and the outputs that replace them."""
+
+
+def make_plan(graph: Graph, updates: Pairs, prefix: str) -> Plan:
+    """The plan of a program, or of a body if its names begin with a `prefix`."""
+    found = Plan(graph, updates, prefix, False)
+    return found if found.in_place.is_complete else Plan(graph, updates, prefix, True)
+
+
+class Plan:
+    """The steps of a program in order, with their kernels, and its memory; `shared` are the updates made in place.
+
+    With `reads_early`, small parts of values that are updated are read before anything else. Nothing fails from the
+    step `first_safe` on.
+    """
+
+    def __init__(self, graph: Graph, updates: Sequence[tuple[int, int]], prefix: str, reads_early: bool):
+        self.schedule = schedule = Schedule(graph, reads_early, bool(prefix))
+        self.memory = memory = Memory(schedule)
+        self.writers: dict[Any, KernelWriter] = {
+            step: KernelWriter(step, schedule, memory, f"{prefix}kernel.{i}")
+            for i, step in enumerate(schedule.steps)
+            if isinstance(step, Kernel)
+        }
+        steps = [self.describe(step) for step in schedule.steps]
+        self.in_place = InPlace(schedule, memory, steps, updates if prefix else ())
+        self.shared = self.in_place.decide()
+        steps = self.in_place.steps
+        schedule.steps = [step.step for step in steps]
+        stored = [[node for node in step.reads if node in schedule.stored] for step in steps]
+        partials = [self.writers[step.step].plan.partials() if step.step in self.writers else {} for step in steps]
+        memory.plan(
+            [*stored, [base for base, _ in memory.copies]], [*[step.writes for step in steps], []], [*partials, {}]
+        )
+        writers = [self.writers.get(step) for step in schedule.steps]
+        failing = [k for k, step in enumerate(schedule.steps) if may_fail(schedule, step, writers[k])]
+        self.first_safe = 1 + max(failing, default=-1)
+        if not prefix:
+            self.shared = tuple(
+                [pair for pair in updates if overwrite(schedule, memory, writers, self.first_safe, *pair)]
+            )
+        for old, (step, _) in self.in_place.takers.items():
+            if step.step in self.writers:
+                self.writers[step.step].elements.overwritten.add(old)
+        self.kernels = [w.write() if w is not None else None for w in writers]
+
+    def describe(self, step: Kernel | Operation) -> Step:
+        """What a step reads and writes."""
+        schedule, writer = self.schedule, self.writers.get(step)
+        reads = values_read(schedule, step, writer)
+        if isinstance(step, Kernel):
+            base = Written.by(step.scatter).base if step.scatter is not None else None
+            if step.scatter is None or base is None:
+                return Step(step, reads, step.roots, ())
+            base = schedule.aliases.get(base, base)
+            return Step(step, [*reads, base], step.roots, list(scatter_update(step.scatter, base, reads)))
+        if step.spec.__class__ is Spec:
+            return Step(step, reads, [step], ())
+        outputs = schedule.outputs_of(step)
+        updates = control_updates(step, outputs, reads) if schedule.forms[step] is Form.LOOP else ()
+        return Step(step, reads, outputs, list(updates))
+
+
+def values_read(schedule: Schedule, step: Kernel | Operation, writer: KernelWriter | None) -> list[Node]:
+    """The values that a step reads, and in a kernel also those that it computes."""
+    if writer is not None:
+        return [schedule.aliases.get(node, node) for node in writer.plan.nodes]
+    assert isinstance(step, Operation)
+    return [stored_base(schedule, a) for a in step.args]
+
+
+def may_fail(schedule: Schedule, step: Kernel | Operation, writer: KernelWriter | None) -> bool:
+    """Whether a step may fail."""
+    if writer is None:
+        assert isinstance(step, Operation)
+        return schedule.may_fail(step)
+    computed = [node for node in writer.plan.nodes if not writer.plan.sources.is_stored(node)]
+    return writer.kernel.scatter is not None or any(map(schedule.may_fail, computed))
+
+
+def overwrite(
+    schedule: Schedule, memory: Memory, writers: Sequence[KernelWriter | None], first_safe: int, i: int, o: int
+) -> bool:
+    """Let the kernel of an output write it to the memory of an input, if it may; whether it may.
+
+    It may if it is the last to read the input, reads each element where it writes one, and nothing can fail any more:
+    after an error, the input must be unchanged.
+    """
+    old, new = schedule.graph.inputs[i], schedule.graph.outputs[o]
+    has_own_memory = memory.outputs.get(new) == Slot(memory.first_output + o)
+    is_copied = any(base is old for base, _ in memory.copies)
+    if not has_own_memory or old.spec != new.spec or is_copied:
+        return False
+    steps = list(zip(schedule.steps, writers, strict=True))
+    home = home_of(schedule, new)
+    if home < first_safe or any(old in values_read(schedule, step, writer) for step, writer in steps[home + 1 :]):
+        return False
+    writer = writers[home]
+    if writer is None or new not in writer.kernel.maps or not writer.plan.is_element_by_element:
+        return False
+    writer.elements.overwritten.add(old)
+    return True
+
+
+def home_of(schedule: Schedule, node: Node) -> int:
+    """The number of the step that stores a value."""
+    for k, step in enumerate(schedule.steps):
+        outputs = () if isinstance(step, Kernel) else schedule.outputs_of(step)
+        if node in (step.roots if isinstance(step, Kernel) else (step, *outputs)):
+            return k
+    return -1
+
+
+def stored_base(schedule: Schedule, node: Node) -> Node:
+    """The value in memory that an operand of a BLAS call or fallback is read from."""
+    if is_read_transposed(schedule, node):
+        assert isinstance(node, Operation)
+        node = node.args[0]
+    return schedule.aliases.get(node, node)
+
+
+def is_read_transposed(schedule: Schedule, node: Node) -> bool:
+    """Whether an operand is a transpose that BLAS reads from what it transposes."""
+    return is_matrix_transpose(node) and node not in schedule.stored and node not in schedule.aliases
+
+
+# Loops and choices
+
+
+def control_updates(step: Operation, outputs: Sequence[Operation], operands: Sequence[Node]) -> Iterator[Update]:
+    """What a loop or choice may do in place, with values that are operands once; `outputs` are those that are used."""
+    pairs = {o: i for i, o in control_pairs(step)}
+    for out in outputs:
+        i = pairs.get(out.params["index"])
+        if i is not None and operands.count(operands[i]) == 1:
+            yield Update(out, operands[i])
+
+
+def control_pairs(step: Operation) -> Pairs:
+    """The operands of a loop or choice with the outputs that they become."""
+    if step.primitive is SWITCH:
+        return tuple([(1 + i, o) for i, o in branch_pairs(step.params["branches"])])
+    shape = step.params["shape"]
+    first = shape.constants + (shape.length is None and step.params["condition"] is None)
+    return tuple([(first + k, k) for k in range(shape.states)])
+
+
+@lru_cache(256)
+def branch_pairs(branches: tuple[Graph, ...]) -> Pairs:
+    """The inputs that all branches of a choice update in place, or leave alone, with the outputs that they become."""
+    bodies = [prepare_body(branch) for branch in branches]
+    roots = [{o: updated_input(body, out) for o, out in enumerate(body.outputs)} for body in bodies]
+    found = {i: o for o, i in roots[0].items() if i is not None and all(other[o] == i for other in roots)}
+    pairs: Pairs = tuple(found.items())
+    for body in bodies:
+        pairs = make_plan(body, pairs, "branch.").shared if pairs else ()
+    return pairs
+
+
+def updated_input(graph: Graph, node: Node) -> int | None:
+    """The number of the input that a value is, or becomes by updates."""
+    while isinstance(node, Operation):
+        base = updated_operand(node)
+        if base is None:
+            return None
+        node = base
+    return graph.inputs.index(node) if node in graph.inputs else None
+
+
+def updated_operand(node: Operation) -> Node | None:
+    """The operand that an operation may update in place."""
+    if node.primitive is OUTPUT:
+        whole, o = node.args[0], node.params["index"]
+        if isinstance(whole, Operation) and whole.primitive in (LOOP, SWITCH):
+            return next((whole.args[i] for i, out in control_pairs(whole) if out == o), None)
+        return None
+    return node.args[0] if is_update(node) else None

@@ -1,0 +1,386 @@
+"""A graph as one native program: scheduled, planned in memory, and written as LLVM text."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import filterfalse
+from typing import NamedTuple
+
+from wengert.compiler.forms.classify import Form
+from wengert.compiler.forms.prepare import prepare_body
+from wengert.compiler.kernels.kernel import KernelText
+from wengert.compiler.program.control_text import LoopWriter, SwitchWriter
+from wengert.compiler.program.kept_memory import LARGE_ARENA
+from wengert.compiler.program.memory_plan import ALIGNMENT, Slot, address, aligned_size, is_immediate
+from wengert.compiler.program.module_text import Body, BodyText, Shared, upcall_table, write_modules
+from wengert.compiler.program.program import NO_MEMORY, OUT_OF_BOUNDS, RAISED, Fallback, OperandSource, Program
+from wengert.compiler.program.program_plan import Plan, home_of, is_read_transposed, make_plan, stored_base
+from wengert.compiler.routines import blas_calls
+from wengert.compiler.routines.blas_calls import MATMUL
+from wengert.compiler.routines.small_products import small_product
+from wengert.compiler.schedule.gather import Written
+from wengert.compiler.schedule.schedule_steps import Kernel
+from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type
+from wengert.control.loop import LOOP
+from wengert.core.spec import Spec
+from wengert.graph.graph import Graph
+from wengert.graph.ir import Constant, Node, Operation
+
+I32 = Type("i32")
+STACK = 1 << 15
+"""An arena of at most so many bytes is on the stack.
+
+A larger one is allocated for each call. So is every arena of a program that calls Python, which may keep memory, or
+call the program again.
+"""
+STACK_OF_PROGRAM, STACK_OF_BODY = 1 << 11, 1 << 14
+"""Bytes on the stack for the states and intermediate results of all loops of a program, and of a body: a body should
+not allocate memory in each step.
+"""
+STACK_TABLE = 256
+"""A table of at most so many pointers is on the stack."""
+
+
+def write_program(graph: Graph, updates: Sequence[tuple[int, int]] = ()) -> Program:
+    """The native program of a graph that has been expanded.
+
+    `updates` pairs inputs with the outputs that replace them afterwards.
+    """
+    return ProgramWriter(make_plan(graph, tuple(updates), ""), Shared(), "").write()
+
+
+class OwnPointer(NamedTuple):
+    """A variable for a pointer to memory of one run, and whether that is kept for the next one."""
+
+    name: str
+    variable: Lanes
+    is_kept: bool
+
+
+class ProgramWriter:
+    """Writes the function that runs all steps."""
+
+    def __init__(self, plan: Plan, shared: Shared, prefix: str):
+        schedule, memory, kernels = plan.schedule, plan.memory, plan.kernels
+        self.schedule, self.memory, self.kernels, self.shared, self.prefix = schedule, memory, kernels, shared, prefix
+        self.in_place, self.first_safe = plan.shared, plan.first_safe
+        self.first_constant = len(shared.constants)
+        shared.constants += memory.constants
+        shared.kernels += [kernel for kernel in kernels if kernel is not None]
+        shared.uses_blas = shared.uses_blas or any(form is Form.BLAS for form in schedule.forms.values())
+        self.code = Code()
+        self.calls_python = any(self.may_call_python(step) for step in schedule.steps)
+        self.lends_memory = self.calls_python and not prefix
+        self.pointers: list[OwnPointer] = []
+        self.returned, self.leave = self.code.variable(I32, 0), self.code.label("leave")
+        self.summary: list[str] = []
+        self.scratch_on_stack = 0
+
+    def may_call_python(self, step: Kernel | Operation) -> bool:
+        """Whether a step calls NumPy, which may raise an error."""
+        if isinstance(step, Kernel) or self.schedule.forms[step] is Form.LOOP:
+            return False
+        is_triangular = step.primitive is not MATMUL
+        return self.schedule.forms[step] is not Form.BLAS or is_triangular and not step.params["unit_diagonal"]
+
+    def write(self) -> Program:
+        """The program."""
+        graph, memory, shared = self.schedule.graph, self.memory, self.shared
+        self.write_steps()
+        text, quick_text, vector_functions = write_modules(self.code, shared)
+        return Program(
+            text,
+            quick_text,
+            vector_functions,
+            tuple(node.value for node in shared.constants),
+            tuple(shared.fallbacks),
+            tuple(node.spec for node in graph.inputs),
+            tuple(node.spec for node in graph.outputs),
+            any(kernel.is_large for kernel in shared.kernels),
+            shared.uses_blas,
+            tuple(self.summary),
+            memory.size,
+            self.in_place,
+            tuple([slot.entry - memory.first_output for node, slot in memory.outputs.items() if self.is_late(node)]),
+        )
+
+    def is_late(self, node: Node) -> bool:
+        """Whether an output is stored when nothing can fail any more."""
+        return home_of(self.schedule, node) >= self.first_safe
+
+    def write_steps(self, replaced: Collection[int] = ()) -> None:
+        """Write all steps. Those outputs of a body that are `replaced` may share the memory of inputs."""
+        memory = self.memory
+        table = self.write_table()
+        is_early = lambda copy: (
+            self.schedule.is_inline and copy[0] in memory.given and copy[1].entry - memory.first_output not in replaced
+        )
+        for base, target in filter(is_early, memory.copies):
+            self.copy(memory.slot(base), target, base.nbytes)
+        for k, (step, kernel) in enumerate(zip(self.schedule.steps, self.kernels, strict=True)):
+            if 0 < k == self.first_safe and not self.prefix:
+                self.require(self.code.load(self.status, I64).eq(0), OUT_OF_BOUNDS)
+            if kernel is not None:
+                self.run_kernel(step, kernel, table)
+            elif self.schedule.forms[step] is Form.LOOP:
+                kind = LoopWriter if step.primitive is LOOP else SwitchWriter
+                writer = kind(self, step)
+                self.summary += [writer.write(), *[f"  {line}" for body in writer.bodies for line in body.summary]]
+            elif self.schedule.forms[step] is Form.BLAS and step.primitive is MATMUL:
+                self.run_matmul(step)
+            elif self.schedule.forms[step] is Form.BLAS:
+                self.run_triangular(step, table)
+            else:
+                self.run_fallback(step, table)
+        for base, target in filterfalse(is_early, memory.copies):
+            self.copy(memory.slot(base), target, base.nbytes)
+        self.finish()
+
+    # Memory
+
+    def write_table(self) -> Lanes:
+        """The table of pointers, filled from the arguments."""
+        code, memory, graph = self.code, self.memory, self.schedule.graph
+        inputs, outputs = len(graph.inputs), len(graph.outputs)
+        groups = [
+            (memory.first_input, inputs, "%inputs", 0),
+            (memory.first_output, outputs, "%outputs", 0),
+            (memory.first_constant, len(memory.constants), "@wengert.constants", self.first_constant),
+        ]
+        if self.lends_memory:
+            first_object = memory.arena + memory.first_input
+            groups += [(first_object, inputs, "%inputs", inputs), (first_object + inputs, outputs, "%outputs", outputs)]
+        entries = memory.arena + 1 + (inputs + outputs if self.lends_memory else 0)
+        table = self.allocate("table", 8 * entries, entries <= STACK_TABLE)
+        self.status = code.variable(I64, 0)
+        code.store(self.status, table)
+        for first, count, source, start in groups:
+            for i in range(count):
+                pointer = code.load(code.offset(Lanes(code, source, PTR), start + i, Type("ptr")), PTR)
+                code.store(pointer, code.offset(table, first + i, Type("ptr")))
+        if memory.size:
+            is_on_stack = memory.size <= STACK and not self.calls_python
+            arena = Lanes(code, "%arena", PTR) if self.prefix else self.allocate("arena", memory.size, is_on_stack)
+            code.store(arena, code.offset(table, memory.arena, Type("ptr")))
+        return table
+
+    def allocate(self, name: str, size: int, is_on_stack: bool) -> Lanes:
+        """Memory for one run of the program."""
+        code, memory = self.code, Lanes(self.code, f"%{name}", PTR)
+        if is_on_stack:
+            code.hoisted.append(f"  {memory.text} = alloca [{size} x i8], align {ALIGNMENT}")
+            return memory
+        is_kept = size > LARGE_ARENA and not self.calls_python
+        if is_kept:
+            self.shared.keeps_memory = True
+            code.do(f"{memory.text} = call ptr @wengert.take_memory(i64 {aligned_size(size)})")
+        else:
+            code.declarations["@aligned_alloc"] = "declare ptr @aligned_alloc(i64, i64)"
+            code.do(f"{memory.text} = call ptr @aligned_alloc(i64 {ALIGNMENT}, i64 {aligned_size(size)})")
+        code.store(memory, self.own_pointer(name, is_kept))
+        self.require(memory.ne(Lanes(code, "null", PTR)), NO_MEMORY)
+        return memory
+
+    def own_pointer(self, name: str = "", is_kept: bool = False) -> Lanes:
+        """A variable for a pointer to memory that is freed at the end, null at first."""
+        code = self.code
+        variable = code.name()
+        code.hoisted += [f"  {variable} = alloca ptr, align 8", f"  store ptr null, ptr {variable}"]
+        self.pointers.append(OwnPointer(name, Lanes(code, variable, PTR), is_kept))
+        return self.pointers[-1].variable
+
+    def release(self) -> None:
+        """Free all memory. The table has the present arena: Python may have kept the first one."""
+        code = self.code
+        for name, variable, is_kept in reversed(self.pointers):
+            memory = code.load(variable, PTR)
+            if name != "arena" and not is_kept:
+                code.call("@free", None, memory)
+                continue
+            exists, freed = code.label("memory.exists"), code.label("memory.freed")
+            code.branch(memory.ne(Lanes(code, "null", PTR)), exists, freed)
+            code.begin(exists)
+            if is_kept:
+                code.do(f"call void @wengert.return_memory({memory.typed})")
+            else:
+                entry = code.offset(Lanes(code, "%table", PTR), self.memory.arena, Type("ptr"))
+                code.call("@free", None, code.load(entry, PTR))
+            code.jump(freed)
+            code.begin(freed)
+
+    def require(self, condition: Lanes, status: int) -> None:
+        """Return a status unless a condition holds."""
+        code = self.code
+        stop, go_on = code.label("stop"), code.label("next")
+        code.branch(condition, go_on, stop)
+        code.begin(stop)
+        code.store(code.constant(status, I32), self.returned)
+        code.jump(self.leave)
+        code.begin(go_on)
+
+    def pass_on(self, status: Lanes) -> None:
+        """Return the status of a body unless it is zero."""
+        code = self.code
+        stop, go_on = code.label("stop"), code.label("next")
+        code.branch(status.eq(0), go_on, stop)
+        code.begin(stop)
+        code.store(status, self.returned)
+        code.jump(self.leave)
+        code.begin(go_on)
+
+    def finish(self) -> None:
+        """Return the status of the kernels, or the one with which a step stopped, after all memory is freed."""
+        code = self.code
+        bad = code.load(self.status, I64).ne(0)
+        status = code.add(f"select {bad.typed}, i32 {OUT_OF_BOUNDS}, i32 0", I32)
+        code.store(status, self.returned)
+        code.jump(self.leave)
+        code.begin(self.leave)
+        self.release()
+        code.do(f"ret {code.load(self.returned, I32).typed}")
+
+    def address(self, slot: Slot) -> Lanes:
+        """The address of a slot; Python may exchange the arena."""
+        return address(self.code, slot, is_fixed=not (self.lends_memory or self.schedule.is_inline))
+
+    def copy(self, source: Slot, target: Slot, size: int) -> None:
+        """Copy bytes from one slot to another."""
+        code = self.code
+        to, at = self.address(target), self.address(source)
+        code.call("@llvm.memcpy.p0.p0.i64", None, to, at, code.constant(size, I64), code.constant(False, Type("i1")))
+
+    # Steps
+
+    def run_kernel(self, step: Kernel, kernel: KernelText, table: Lanes) -> None:
+        """Call a kernel, on all cores if it is large."""
+        code = self.code
+        extent = code.constant(kernel.extent, I64)
+        if step.scatter is not None:
+            self.begin_scatter(step.scatter)
+        if kernel.is_large:
+            code.do(
+                f"call void @wengert.parallel(ptr @{kernel.name}, {table.typed}, {extent.typed}, i64 {kernel.grain})"
+            )
+        else:
+            code.do(f"call void @{kernel.name}({table.typed}, i64 0, {extent.typed})")
+        if kernel.combine is not None:
+            code.do(f"call void @{kernel.name}.combine({table.typed}, i64 0, i64 0)")
+        stored = ", ".join([f"{n.spec!r}" for n in step.maps] + [f"{n.primitive.name} {n.spec!r}" for n in step.folds])
+        self.summary.append(
+            f"{kernel.name}: loop over {list(step.domain)} -> {stored}" + (", on all cores" if kernel.is_large else "")
+        )
+
+    def begin_scatter(self, node: Operation) -> None:
+        """Fill the memory that a scatter writes to: with what it updates, unless that is there, or zeros."""
+        code, target, base = self.code, self.memory.target(node), Written.by(node).base
+        if base is not None:
+            source = self.memory.slot(stored_base(self.schedule, base))
+            if node not in self.memory.taken:
+                self.copy(source, target, node.nbytes)
+            return
+        zero, size = code.constant(0, Type("i8")), code.constant(node.nbytes, I64)
+        code.call("@llvm.memset.p0.i64", None, self.address(target), zero, size, code.constant(False, Type("i1")))
+
+    def run_matmul(self, step: Operation) -> None:
+        """Call BLAS for a matrix product."""
+        x, y = [
+            blas_calls.Operand(
+                self.address(self.memory.slot(stored_base(self.schedule, a))), is_read_transposed(self.schedule, a)
+            )
+            for a in step.args
+        ]
+        product = small_product(step, x.is_transposed, y.is_transposed) if self.prefix else None
+        if product is not None and product.name not in self.shared.products:
+            self.shared.products[product.name] = product.write()
+        blas_calls.write_matmul(self.code, step, x, y, self.address(self.memory.target(step)), product)
+        self.summary.append(f"{'product' if product else 'gemm'}: {step.args[0].spec!r} @ {step.args[1].spec!r}")
+
+    def run_triangular(self, step: Operation, table: Lanes) -> None:
+        """Call BLAS for a triangular system, or NumPy if it has no solution: NumPy raises the error."""
+        code = self.code
+        x, y = [stored_base(self.schedule, a) for a in step.args]
+        matrices, result = self.address(self.memory.slot(x)), self.address(self.memory.target(step))
+        regular, done = code.label("regular"), code.label("solved")
+        if not step.params["unit_diagonal"]:
+            singular = code.label("singular")
+            code.branch(blas_calls.zeros_on_diagonals(code, step.args[0], matrices).ne(0), singular, regular)
+            code.begin(singular)
+            self.call_numpy(step, table)
+            code.jump(done)
+        else:
+            code.jump(regular)
+        code.begin(regular)
+        self.copy(self.memory.slot(y), self.memory.target(step), step.nbytes)
+        blas_calls.write_triangular(code, step, matrices, result)
+        code.jump(done)
+        code.begin(done)
+        self.summary.append(f"trsm: {step.args[0].spec!r}, {step.args[1].spec!r}")
+
+    # Loops and choices
+
+    def write_body(self, graph: Graph, updates: Sequence[tuple[int, int]] = ()) -> Body:
+        """Write the function of a body."""
+        number, body = len(self.shared.bodies), prepare_body(graph)
+        name = f"{self.prefix}body.{number}"
+        self.shared.bodies.append(BodyText(name, Code()))
+        writer = ProgramWriter(make_plan(body, tuple(updates), f"{name}."), self.shared, f"{name}.")
+        writer.write_steps([o for _, o in updates])
+        is_inline = writer.schedule.is_inline
+        self.shared.bodies[number] = BodyText(name, writer.code, is_inline)
+        shares = frozenset([o for _, o in writer.in_place])
+        return Body(name, body, writer.memory.size, shares, tuple(writer.summary), is_inline)
+
+    def operand_address(self, node: Node) -> Lanes:
+        """The address of an operand of a loop or choice."""
+        return self.address(self.memory.slot(stored_base(self.schedule, node)))
+
+    def target_address(self, node: Node) -> Lanes:
+        """The address of an output of a loop or choice."""
+        return self.address(self.memory.target(node))
+
+    def allocate_scratch(self, name: str, size: int) -> Lanes:
+        """Memory that one step needs, on the stack as long as all of it is small."""
+        is_on_stack = self.scratch_on_stack + size <= (STACK_OF_BODY if self.prefix else STACK_OF_PROGRAM)
+        self.scratch_on_stack += size if is_on_stack else 0
+        return self.allocate(name, max(size, 1), is_on_stack)
+
+    def run_fallback(self, step: Operation, table: Lanes) -> None:
+        """Call NumPy."""
+        self.call_numpy(step, table)
+        self.summary.append(f"NumPy: {step.primitive.name} {', '.join(repr(a.spec) for a in step.args)}")
+
+    def call_numpy(self, step: Operation, table: Lanes) -> None:
+        """Call the upcall of an operation, and return if it raised an exception."""
+        code, shared, number = self.code, self.shared, len(self.shared.fallbacks)
+        operands = tuple([self.operand_source(a) for a in step.args])
+        results: tuple[OperandSource | None, ...]
+        if step.spec.__class__ is Spec:
+            results = (OperandSource(self.memory.target(step), step.spec),)
+        else:
+            used = {u.params["index"]: u for u in self.schedule.outputs_of(step)}
+            results = tuple(
+                [
+                    OperandSource(self.memory.target(used[i]), used[i].spec) if i in used else None
+                    for i in range(len(step.spec))
+                ]
+            )
+        shared.fallbacks.append(Fallback(step.primitive, step.params, operands, results, self.memory.arena))
+        shared.upcall_tables.append(upcall_table(number, operands, [r for r in results if r is not None]))
+        count = len(operands) + sum(r is not None for r in results)
+        upcall = code.load(code.offset(Lanes(code, "@wengert.upcalls", PTR), number, Type("ptr")), PTR)
+        status = code.add(
+            f"call i32 @wengert.entry.upcall({upcall.typed}, {table.typed}, ptr @operands.{number}, i64 {count})",
+            Type("i32"),
+        )
+        self.require(status.eq(0), RAISED)
+
+    def operand_source(self, node: Node) -> OperandSource:
+        """Where a fallback finds an operand."""
+        if is_immediate(node):
+            assert isinstance(node, Constant)
+            return OperandSource(None, None, node.value)
+        slot = self.memory.slot(self.schedule.aliases.get(node, node))
+        if self.memory.first_constant <= slot.entry < self.memory.arena:
+            number = self.first_constant + slot.entry - self.memory.first_constant
+            return OperandSource(None, node.spec, number, node.weak)
+        return OperandSource(slot, node.spec, weak=node.weak, is_borrowed=bool(self.prefix))

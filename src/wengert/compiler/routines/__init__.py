@@ -1,0 +1,1 @@
+"""Steps that are functions of their own, such as products of matrices."""

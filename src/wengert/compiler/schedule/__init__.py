@@ -1,0 +1,1 @@
+"""Which values are stored and which loops compute them; elements at affine positions."""

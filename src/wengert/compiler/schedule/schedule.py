@@ -1,0 +1,337 @@
+"""The schedule of a graph: kernels, BLAS calls and fallbacks, and which values are stored between them.
+
+A kernel is a loop nest over one domain, with everything that it stores or reduces. Values that only elementwise
+operations and views use stay in registers. Each value has a stage, one above those of the values that must be in memory
+before it can be computed. So kernels of one stage do not depend on each other, and those of one stage and domain are
+one loop, unless it would use too many arrays (`schedule_steps.py`).
+"""
+
+from __future__ import annotations
+
+import math
+
+from wengert.compiler.forms.classify import COMPUTED, Form, form_of, operation_cost, scalar_operations
+from wengert.compiler.routines.blas_calls import is_matrix_transpose
+from wengert.compiler.schedule.affine import loop_position, reshape_position
+from wengert.compiler.schedule.gather import Written
+from wengert.compiler.schedule.schedule_steps import order_steps
+from wengert.compiler.schedule.short_rows import (
+    ROW_INTENSITY,
+    ROW_OPERATIONS,
+    copy_by_columns,
+    in_rows,
+    keeps_rows,
+    row_candidates,
+)
+from wengert.core.primitive import OUTPUT
+from wengert.graph.graph import Graph
+from wengert.graph.ir import Node, Operation, is_a
+from wengert.graph.passes.views import RESHAPES
+from wengert.ops.contraction.products import matmul
+from wengert.ops.shape.reshaping import _reshape
+
+TINY = 400
+"""A program of at most so many scalar operations is unrolled completely."""
+CHEAP, CHEAP_IF_LARGE = 12, 48
+"""A value that several kernels use is computed again if that costs no more: it is faster than to write an element to
+memory and read it again, in the processor's cache or, for large arrays, beyond it.
+"""
+BEYOND_CACHE = 1 << 20
+OUTSIDE = (Form.BLAS, Form.FALLBACK, Form.LOOP, Form.SCATTER)
+"""What an unrolled program cannot have."""
+
+
+class Schedule:
+    """The schedule of one graph: its `steps`, its `stored` values, and the form and stage of every node.
+
+    The graph may be the body of a loop or choice.
+    """
+
+    def __init__(self, graph: Graph, reads_early: bool = False, is_body: bool = False):
+        self.graph, self.reads_early, self.is_body = graph, reads_early, is_body
+        self.forms: dict[Node, Form] = {}
+        self.rows: tuple[int, ...] = ()
+        self.columns: set[Node] = set()  # copies in which the lanes of rows are neighbours
+        self.is_tiny = False
+        self.choose_loops()
+        self.uses: dict[Node, int] = {}
+        self.consumers: dict[Node, list[Operation]] = {}
+        for user in self.graph.operations:
+            for a in user.args:
+                self.uses[a] = self.uses.get(a, 0) + 1
+                self.consumers.setdefault(a, []).append(user)
+        for out in self.graph.outputs:
+            self.uses[out] = self.uses.get(out, 0) + 1
+        self.stored: dict[Node, None] = {}  # in order of decision
+        self.aliases: dict[Node, Node] = {}
+        self.reduced_along: dict[tuple, tuple[int, ...]] = {}
+        self.stages: dict[Node, int] = {}
+        self.costs: dict[Node, int] = {}
+        for node in self.graph.nodes:
+            self.decide_stage(node)
+        for out in self.graph.outputs:
+            self.store(out)
+        self.delay_to_uses()
+        self.store_late_uses()
+        self.steps = order_steps(self)
+
+    @property
+    def is_inline(self) -> bool:
+        """Whether this is a body of few scalars, which becomes part of its loop: states stay in registers."""
+        return self.is_body and self.is_tiny and len(self.steps) <= 1
+
+    # Forms and loops
+
+    def choose_loops(self) -> None:
+        """Unroll the whole program, or the rows of a batch, or neither."""
+        graph = self.graph
+        plain = {node: form_of(node, ()) for node in graph.nodes}
+        elements = sum(scalar_operations(node) for node in graph.operations if plain[node] is not Form.VIEW)
+        if elements <= TINY and not any(plain[node] in OUTSIDE for node in graph.operations):
+            self.is_tiny = True
+            self.forms = {node: form_of(node, (), is_tiny=True) for node in graph.nodes}
+            return
+        for rows in row_candidates(graph):
+            forms = {node: form_of(node, rows) for node in graph.nodes}
+            members = [node for node in graph.operations if in_rows(node, rows)]
+            mixing = any(forms[node] in (Form.UNROLLED, Form.CHOICE) for node in members)
+            count = math.prod(rows)
+            per_row = sum(scalar_operations(node) // count for node in members if forms[node] is not Form.VIEW)
+            moved = sum(node.size // count for node in (*graph.inputs, *graph.outputs) if in_rows(node, rows))
+            if mixing and ROW_INTENSITY * moved <= per_row <= ROW_OPERATIONS:
+                self.rows = rows
+                self.graph, self.columns = copy_by_columns(graph, rows)
+                self.forms = {node: forms.get(node) or form_of(node, rows) for node in self.graph.nodes}
+                return
+        self.forms = plain
+
+    def loop_ndim(self, node: Node) -> int:
+        """The number of axes of a value that are looped over; the others are unrolled."""
+        if self.is_tiny:
+            return 0
+        return len(self.rows) if in_rows(node, self.rows) else node.ndim
+
+    def domain(self, node: Node) -> tuple[int, ...]:
+        """The extents of the loops over a value."""
+        return node.shape[: self.loop_ndim(node)]
+
+    def loop_domain(self, node: Operation) -> tuple[int, ...]:
+        """The extents of the loops that compute, reduce or scatter a value."""
+        form = self.forms[node]
+        if form is Form.SCATTER:
+            return Written.by(node).shape
+        return self.domain(node if form in COMPUTED else node.args[0])
+
+    # Stages
+
+    def decide_stage(self, node: Node) -> None:
+        """Decide the stage and the cost of a node, and which of its operands are stored."""
+        form = self.forms[node]
+        if form is Form.GIVEN:
+            self.stages[node] = self.costs[node] = 0
+            return
+        assert isinstance(node, Operation)
+        if form in (Form.BLAS, Form.FALLBACK, Form.LOOP):
+            for a in node.args:
+                self.store_operand(node, a)
+            self.stages[node] = 1 + max([self.ready(a) for a in node.args], default=-1)
+        elif form is Form.VIEW:
+            (a,) = node.args
+            if self.is_split(node):
+                self.store(a)
+                self.aliases[node] = a
+            self.stages[node] = self.stages[a]
+        elif form is Form.OUTPUT:
+            self.stages[node] = self.stages[node.args[0]]
+        else:
+            domain = self.loop_domain(node)
+            stage = max([self.operand_stage(node, i, domain) for i in range(len(node.args))], default=0)
+            self.stages[node] = self.reduction_stage(node, domain, stage) if form is Form.REDUCE else stage
+        if form not in (*COMPUTED, Form.VIEW) or node in self.columns:
+            self.stored[node] = None
+        if self.reads_early and form in (Form.GATHER, Form.VIEW) and self.is_part_of_updated(node):
+            self.store(node)
+        self.costs[node] = self.cost(node)
+
+    def operand_stage(self, node: Operation, i: int, domain: tuple[int, ...]) -> int:
+        """The first stage at which a loop over a domain can use an operand, which is stored if that is better."""
+        a, form = node.args[i], self.forms[node]
+        base, direct = self.source(a)
+        if (form is Form.GATHER and i == 0) or (form is Form.SCATTER and self.is_scattered_from_memory(node, i)):
+            self.store(a)
+            return self.ready(a)
+        if self.forms[base] is Form.GIVEN:
+            return 0
+        if base in self.stored:
+            return self.ready(base)
+        if not self.is_same_loop(node, a, base, direct, domain) and self.is_worth_storing(base, domain):
+            self.store(base)
+            return self.ready(base)
+        return self.stages[base]
+
+    def is_scattered_from_memory(self, node: Operation, i: int) -> bool:
+        """Whether an operand of a scatter must be in memory: what it updates, and what it writes if it could read that.
+
+        A scatter of one element reads everything before it writes.
+        """
+        written = Written.by(node)
+        return bool(self.rows) or (written.base is not None and (i == 0 or written.size > 1))
+
+    def is_part_of_updated(self, node: Operation) -> bool:
+        """Whether a value is a small part of one that a scatter or a loop may overwrite."""
+        base = node.args[0]
+        users = self.consumers[base] if 2 * node.size <= base.size else []
+        return any(
+            self.forms[user] is Form.LOOP or self.forms[user] is Form.SCATTER and Written.by(user).base is base
+            for user in users
+        )
+
+    def is_same_loop(self, node: Operation, a: Node, base: Node, direct: bool, domain: tuple[int, ...]) -> bool:
+        """Whether an operand is computed at the same position of the same loop: views in between keep the row."""
+        if self.domain(base) != domain:
+            return False
+        if not in_rows(base, self.rows):
+            return direct and self.forms[node] is not Form.CHOICE
+        while a is not base:
+            assert isinstance(a, Operation)
+            if not keeps_rows(a, self.rows):
+                return False
+            a = a.args[0]
+        return self.forms[node] is not Form.CHOICE or keeps_rows(node, self.rows)
+
+    def reduction_stage(self, node: Operation, domain: tuple[int, ...], stage: int) -> int:
+        """One loop reduces along one set of axes: for others, it stores an expensive operand."""
+        axes, operand = node.params["axis"], node.args[0]
+        if self.reduced_along.setdefault((domain, stage), axes) == axes:
+            return stage
+        base, _ = self.source(operand)
+        if base in self.stored or self.forms[base] is Form.GIVEN or self.is_cheap(base):
+            return stage
+        self.store(base)
+        return max(stage, self.ready(base))
+
+    def source(self, node: Node) -> tuple[Node, bool]:
+        """The value behind the views of a value, and whether there are no views."""
+        direct = True
+        while self.forms[node] is Form.VIEW and node not in self.stored:
+            if node in self.aliases:
+                return self.aliases[node], False
+            (node,) = node.args  # type: ignore[attr-defined]  # a view is an operation
+            direct = False
+        return node, direct
+
+    def ready(self, node: Node) -> int:
+        """The first stage at which a stored value can be read."""
+        base, _ = self.source(node)
+        if self.forms[base] is Form.GIVEN and node not in self.stored:
+            return 0
+        return self.stages[base] + 1
+
+    def store(self, node: Node) -> None:
+        """Keep a value in memory, or the value that it is an alias of."""
+        base = self.aliases.get(node)
+        if base is not None:
+            self.store(base)
+        elif self.forms[node] is not Form.GIVEN and node not in self.stored:
+            if self.forms[node] is Form.VIEW:
+                base, _ = self.source(node)
+                self.stages[node] = self.ready(base) if base in self.stored else self.stages[base]
+            self.stored[node] = None
+
+    def store_operand(self, consumer: Operation, node: Node) -> None:
+        """Keep an operand of a BLAS call or a fallback in memory."""
+        is_product = self.forms[consumer] is Form.BLAS and is_a(consumer, matmul)
+        if is_product and is_matrix_transpose(node) and self.forms[node] is Form.VIEW:
+            node = node.args[0]  # BLAS reads it transposed
+        if self.forms[node] is Form.VIEW and node not in self.aliases and is_a(node, *RESHAPES):
+            self.store(node.args[0])
+            self.aliases[node] = node.args[0]
+            return
+        self.store(node)
+
+    def is_split(self, node: Operation) -> bool:
+        """Whether a view has no affine positions: a reshape that splits a looped axis."""
+        if not is_a(node, _reshape):
+            return False
+        if self.is_tiny or (in_rows(node, self.rows) and in_rows(node.args[0], self.rows)):
+            return False
+        return reshape_position(loop_position(node.shape), node.args[0].shape, node.shape) is None
+
+    def is_worth_storing(self, base: Node, domain: tuple[int, ...]) -> bool:
+        """Whether it is cheaper to store a value than to compute it again in another loop."""
+        if self.is_tiny:
+            return False
+        if math.prod(domain) >= 2 * base.size:  # several iterations of the loop use one element
+            return self.costs[base] > (2 if base.size > 1 else 8)
+        return self.uses[base] > 1 and not self.is_cheap(base)
+
+    def cost(self, node: Operation) -> int:
+        """The cost of one element, computed from values that are given or stored."""
+        if self.forms[node] not in (*COMPUTED, Form.VIEW):
+            return 1
+        bases = [self.source(a)[0] for a in node.args]
+        inner = sum(1 if base in self.stored else self.costs[base] for base in bases)
+        if self.forms[node] is Form.UNROLLED:
+            inner *= max(node.args[0].size // max(node.size, 1), 1)
+        return min(inner + operation_cost(node), 1 << 20)
+
+    def is_cheap(self, node: Node) -> bool:
+        """Whether it is cheaper to compute an element again than to store it."""
+        return self.costs[node] <= (CHEAP if node.nbytes < BEYOND_CACHE else CHEAP_IF_LARGE)
+
+    def delay_to_uses(self) -> None:
+        """Compute values that only later kernels of the same domain use there, rather than store them before.
+
+        The body of a loop reads early what it updates.
+        """
+        if self.is_tiny or self.rows or self.is_body:
+            return
+        for node in reversed(self.graph.operations):
+            users = self.consumers.get(node, ())
+            is_element = self.forms[node] is Form.ELEMENT
+            if is_element and users and all(self.is_used_in_loop(user, node) for user in users):
+                self.stages[node] = max(self.stages[node], min([self.stages[user] for user in users]))
+
+    def is_used_in_loop(self, user: Operation, node: Operation) -> bool:
+        """Whether a consumer computes each element from the one of a value at the same position of the loop."""
+        return self.forms[user] is Form.ELEMENT and self.is_same_loop(user, node, node, True, self.domain(user))
+
+    def store_late_uses(self) -> None:
+        """Store expensive values that a later kernel of the same domain uses."""
+        if self.is_tiny:
+            return
+        for node in reversed(self.graph.operations):
+            if self.forms[node] not in COMPUTED or node in self.stored:
+                continue
+            stage = self.stages[node]
+            later = any(self.stage_of_use(user) > stage for user in self.consumers.get(node, ()))
+            if later and not self.is_cheap(node):
+                self.stored[node] = None
+
+    def stage_of_use(self, user: Operation) -> int:
+        """The last stage at which a consumer of a value, or of views of it, reads it."""
+        if self.forms[user] is not Form.VIEW or user in self.stored:
+            return self.stages[user]
+        seen, stack, latest = {user}, [user], 0
+        while stack:
+            view = stack.pop()
+            for consumer in self.consumers.get(view, ()):
+                if self.forms[consumer] is Form.VIEW and consumer not in self.stored:
+                    if consumer not in seen:
+                        seen.add(consumer)
+                        stack.append(consumer)
+                else:
+                    latest = max(latest, self.stages[consumer])
+        return latest
+
+    # Operations
+
+    def may_fail(self, node: Node) -> bool:
+        """Whether an operation may raise an error."""
+        form = self.forms[node]
+        is_triangular = form is Form.BLAS and not is_a(node, matmul)
+        return is_triangular or form in (Form.FALLBACK, Form.GATHER, Form.LOOP, Form.SCATTER)
+
+    def outputs_of(self, node: Operation) -> list[Operation]:
+        """The outputs that are used of an operation with several."""
+        return [user for user in self.consumers.get(node, ()) if user.primitive is OUTPUT]

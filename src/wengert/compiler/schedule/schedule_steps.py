@@ -1,0 +1,108 @@
+"""The steps of a schedule: which of the values that it stores have a kernel in common, and the order of all steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from wengert.compiler.forms.classify import COMPUTED, Form
+from wengert.compiler.schedule.gather import Written
+from wengert.graph.ir import Node, Operation
+
+if TYPE_CHECKING:
+    from wengert.compiler.schedule.schedule import Schedule
+
+STREAMS, NO_STREAM = 16, 4096
+"""Values that have no large operand in common are computed in one loop if it reads and writes at most so many large
+arrays: memory is fast for few streams. Arrays of at most so many bytes stay in the cache.
+"""
+
+
+class Kernel:
+    """A loop nest over `domain` that stores `maps` and `reductions` over the `axes` of the domain, or one `scatter`.
+
+    `arrays` are the large arrays that maps and reductions read or write, as bits of a number.
+    """
+
+    def __init__(self, domain: tuple[int, ...], stage: int, axes: tuple[int, ...] = ()):
+        self.domain, self.stage, self.axes = domain, stage, axes
+        self.maps: list[Node] = []
+        self.reductions: list[Operation] = []
+        self.scatter: Operation | None = None
+        self.arrays = 0
+
+    @property
+    def folds(self) -> list[Operation]:
+        """The values that it adds up."""
+        return [*self.reductions, *([self.scatter] if self.scatter is not None else [])]
+
+    @property
+    def roots(self) -> list[Node]:
+        """The values that it stores."""
+        return [*self.maps, *self.folds]
+
+    @property
+    def computed_values(self) -> list[Node]:
+        """The values that it computes element by element."""
+        written = Written.by(self.scatter) if self.scatter is not None else None
+        scattered = [] if written is None else [written.value, *written.indices]
+        return [*self.maps, *[r.args[0] for r in self.reductions], *scattered]
+
+
+def order_steps(schedule: Schedule) -> list[Any]:
+    """Kernels, BLAS calls and fallbacks, by stage."""
+    kernels: dict[Any, Kernel] = {}
+    others: list[tuple[int, Operation]] = []
+    arrays = arrays_of_values(schedule)
+    for node in schedule.stored:
+        form = schedule.forms[node]
+        if form in (Form.BLAS, Form.FALLBACK, Form.LOOP):
+            assert isinstance(node, Operation)
+            others.append((schedule.stages[node], node))
+        elif form is Form.SCATTER:
+            assert isinstance(node, Operation)
+            kernel = kernels[node] = Kernel(Written.by(node).shape, schedule.stages[node])
+            kernel.scatter = node
+        elif form is Form.REDUCE:
+            assert isinstance(node, Operation)
+            operand = node.args[0]
+            axes = tuple(i for i in node.params["axis"] if i < schedule.loop_ndim(operand))
+            key = (schedule.domain(operand), schedule.stages[node], axes)
+            kernel = kernels.setdefault(key, Kernel(key[0], key[1], axes))
+            kernel.reductions.append(node)
+            kernel.arrays |= arrays[node]
+    for node in schedule.stored:
+        form = schedule.forms[node]
+        if form in (Form.BLAS, Form.FALLBACK, Form.LOOP, Form.OUTPUT, Form.REDUCE, Form.SCATTER):
+            continue
+        stage, domain = schedule.stages[node], schedule.domain(node)
+        alike = [k for k in kernels.values() if k.domain == domain and k.stage == stage and k.scatter is None]
+        home = next((k for k in alike if schedule.is_tiny or can_join(k.arrays, arrays[node])), None)
+        if home is None:
+            home = kernels[node] = Kernel(domain, stage)
+        home.maps.append(node)
+        home.arrays |= arrays[node]
+    steps: list[tuple[int, int, Any]] = [(k.stage, 0, k) for k in kernels.values()] + [
+        (s, 1, node) for s, node in others
+    ]
+    steps.sort(key=lambda step: step[:2])
+    return [step[2] for step in steps]
+
+
+def arrays_of_values(schedule: Schedule) -> dict[Node, int]:
+    """The large arrays in memory that the loop of each value reads or writes, as bits of a number."""
+    own: dict[Node, int] = {}
+    found: dict[Node, int] = {}
+    for node in schedule.graph.nodes:
+        is_array = node in schedule.stored or schedule.forms[node] is Form.GIVEN
+        own[node] = found[node] = 1 << len(own) if is_array and node.nbytes > NO_STREAM else 0
+        if schedule.forms[node] in (*COMPUTED, Form.VIEW, Form.REDUCE):
+            assert isinstance(node, Operation)
+            for a in node.args:
+                is_before = a in schedule.stored and schedule.stages[a] < schedule.stages[node]
+                found[node] |= own[a] if is_before else found[a]
+    return found
+
+
+def can_join(used: int, own: int) -> bool:
+    """Whether a value is computed in the loop of a kernel, by the large arrays of both: they share some or have few."""
+    return bool(used & own) or (used | own).bit_count() <= STREAMS

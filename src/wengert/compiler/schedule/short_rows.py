@@ -1,0 +1,104 @@
+"""Short rows: arrays with few elements after their first axes.
+
+A loop then runs over the first axes only, its lanes are neighbouring rows, and the elements of a row are unrolled. So
+operations within a row (small products, reductions, slices, concatenations) happen in registers: a batch of small
+problems is one loop.
+"""
+
+from __future__ import annotations
+
+import math
+
+from wengert.compiler.forms.lowering import Choice, View, lowering, lowering_of
+from wengert.compiler.routines.blas_calls import TRANSPOSE
+from wengert.compiler.schedule.affine import ZERO, loop_position
+from wengert.core.aspects import primitive_of
+from wengert.core.infer import is_elementwise
+from wengert.core.spec import Spec
+from wengert.graph.graph import Graph
+from wengert.graph.ir import Node, Operation, make_operation
+from wengert.ops.shape.casting import _copy
+
+COPY = primitive_of(_copy)
+
+ROW, LONGEST_ROW = 48, 128
+"""The lengths of rows: those of at most `ROW` elements decide the first axes, which rows up to `LONGEST_ROW` then use.
+"""
+ROW_OPERATIONS, ROW_INTENSITY = 6000, 6
+"""The most operations that are unrolled for one row, and the fewest for each element that is read or stored: lanes read
+elements that are a row apart.
+"""
+READ_AGAIN = 4
+"""An operand that is read at least so many times is copied by columns first."""
+
+
+def row_candidates(graph: Graph) -> list[tuple[int, ...]]:
+    """The first axes of arrays with short rows, those with most elements first."""
+    sizes: dict[tuple[int, ...], int] = {}
+    for node in graph.operations:
+        if node.spec.__class__ is Spec and node.ndim > 1 and node.size:
+            ndim = next(r for r in range(node.ndim + 1) if math.prod(node.shape[r:]) <= ROW)
+            if 0 < ndim < node.ndim and math.prod(node.shape[:ndim]) >= 64:
+                rows = node.shape[:ndim]
+                sizes[rows] = sizes.get(rows, 0) + node.size
+    return sorted(sizes, key=sizes.__getitem__, reverse=True)[:2]
+
+
+def in_rows(node: Node, rows: tuple[int, ...]) -> bool:
+    """Whether a value has these first axes, and few elements after them."""
+    ndim = len(rows)
+    return bool(rows) and node.shape[:ndim] == rows and math.prod(node.shape[ndim:]) <= LONGEST_ROW
+
+
+def keeps_rows(node: Operation, rows: tuple[int, ...]) -> bool:
+    """Whether a view or choice takes each row of its result from the same row of its operands."""
+    if not in_rows(node, rows):
+        return False
+    lead = loop_position(rows)
+    position = lead + (ZERO,) * (node.ndim - len(rows))
+    view, specs = lowering.of(node.primitive), [a.spec for a in node.args]
+    if isinstance(view, View):
+        found = [(0, view.position(position, *specs, **node.params))]
+    else:
+        reads = lowering_of(node, Choice).reads(position, *specs, **node.params) or ()
+        found = [(r.operand, r.position) for r in reads if r.operand is not None]
+    return all(
+        inner is not None and (not in_rows(node.args[k], rows) or inner[: len(rows)] == lead) for k, inner in found
+    )
+
+
+def copy_by_columns(graph: Graph, rows: tuple[int, ...]) -> tuple[Graph, set[Node]]:
+    """The graph with copies, in which lanes are neighbours, of operands that are read repeatedly; and the copies."""
+    new: dict[Node, Node] = {}
+    columns: dict[Node, Node] = {}
+    copies: set[Node] = set()
+    if math.prod(rows[:-1]) < READ_AGAIN:
+        return graph, copies
+    for node in graph.operations:
+        args = [new.get(a, a) for a in node.args]
+        for i, a in enumerate(node.args):
+            axis = lane_axis(node, a, rows)
+            if axis is not None:
+                if a not in columns:
+                    columns[a], copied = move_axis_last(args[i], axis)
+                    copies.add(copied)
+                args[i] = columns[a]
+        if any(x is not y for x, y in zip(args, node.args, strict=True)):
+            new[node] = node.with_args(args)
+    return graph.with_outputs([new.get(node, node) for node in graph.outputs]), copies
+
+
+def lane_axis(node: Operation, a: Node, rows: tuple[int, ...]) -> int | None:
+    """The axis of an operand along the lanes of a loop over rows, if it has rows but none of the other first axes."""
+    axis = len(rows) - 1 - (node.ndim - a.ndim)
+    if not is_elementwise(node.primitive) or not in_rows(node, rows) or in_rows(a, rows) or not 0 <= axis < a.ndim - 1:
+        return None
+    alone = a.shape[axis] == rows[-1] and all(n == 1 for n in a.shape[:axis])
+    return axis if alone and 1 < math.prod(a.shape[axis + 1 :]) <= LONGEST_ROW else None
+
+
+def move_axis_last(a: Node, axis: int) -> tuple[Node, Node]:
+    """A view of a copy of a value that has one axis last in memory; and the copy."""
+    order = (*[i for i in range(a.ndim) if i != axis], axis)
+    copied = make_operation(COPY, [make_operation(TRANSPOSE, [a], axes=order)])
+    return make_operation(TRANSPOSE, [copied], axes=tuple(map(order.index, range(a.ndim)))), copied

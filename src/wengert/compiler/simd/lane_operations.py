@@ -1,0 +1,86 @@
+"""Instructions that move lanes: between lanes, and between lanes and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from wengert.compiler.simd.lanes import Code, Lanes, Type
+
+Fold = Callable[[Lanes, Lanes], Lanes]
+
+
+def splat(x: Lanes, lanes: int) -> Lanes:
+    """One value in every lane."""
+    code, type = x.code, Type(x.type.kind, lanes)
+    first = code.add(f"insertelement {type.text} poison, {x.typed}, i64 0", type)
+    return code.add(f"shufflevector {first.typed}, {type.text} poison, <{lanes} x i32> zeroinitializer", type)
+
+
+def pick_lanes(x: Lanes, indices: range) -> Lanes:
+    """Some of the lanes, in this order."""
+    order = ", ".join(f"i32 {i}" for i in indices)
+    type = Type(x.type.kind, len(indices))
+    return x.code.add(f"shufflevector {x.typed}, {x.typed}, <{len(indices)} x i32> <{order}>", type)
+
+
+def fold_lanes(fold: Fold, x: Lanes) -> Lanes:
+    """One value from all lanes: the two halves are folded until one lane is left."""
+    while x.type.lanes > 1:
+        half = x.type.lanes // 2
+        if half > 1:
+            x = fold(pick_lanes(x, range(half)), pick_lanes(x, range(half, 2 * half)))
+        else:
+            x = fold(*[x.code.add(f"extractelement {x.typed}, i64 {i}", Type(x.type.kind)) for i in (0, 1)])
+    return x
+
+
+def any_lane(condition: Lanes) -> Lanes:
+    """Whether a condition holds in any lane."""
+    if condition.type.lanes == 1:
+        return condition
+    return condition.code.intrinsic("vector.reduce.or", Type("i1"), condition, overload=condition.type.suffix)
+
+
+def load_element(code: Code, address: Lanes, type: Type, align: int, is_overwritten: bool = False) -> Lanes:
+    """Elements from memory, which the kernel does not write to unless `is_overwritten`."""
+    return code.add(
+        f"load {type.text}, {address.typed}, align {align}{'' if is_overwritten else ', !invariant.load !0'}", type
+    )
+
+
+def load_masked(address: Lanes, type: Type, align: int, mask: Lanes) -> Lanes:
+    """Neighbouring elements from memory where the mask holds, zero elsewhere."""
+    code = address.code
+    symbol = f"@llvm.masked.load.{type.suffix}.p0"
+    code.declarations.setdefault(symbol, f"declare {type.text} {symbol}(ptr, i32, {mask.type.text}, {type.text})")
+    return code.add(
+        f"call {type.text} {symbol}({address.typed}, i32 {align}, {mask.typed}, {type.text} zeroinitializer)", type
+    )
+
+
+def gather_lanes(base: Lanes, indices: Lanes, type: Type, align: int, mask: Lanes | None) -> Lanes:
+    """Each lane from an element of memory, zero where the mask does not hold."""
+    code, lanes = base.code, type.lanes
+    pointers = Type("ptr", lanes)
+    addresses = code.add(f"getelementptr {type.scalar}, {base.typed}, {indices.typed}", pointers)
+    every = mask if mask is not None else code.constant(True, Type("i1", lanes))
+    symbol = f"@llvm.masked.gather.{type.suffix}.v{lanes}p0"
+    code.declarations.setdefault(
+        symbol, f"declare {type.text} {symbol}({pointers.text}, i32, {every.type.text}, {type.text})"
+    )
+    return code.add(
+        f"call {type.text} {symbol}({addresses.typed}, i32 {align}, {every.typed}, {type.text} zeroinitializer)", type
+    )
+
+
+def scatter_lanes(value: Lanes, base: Lanes, indices: Lanes, align: int) -> None:
+    """Each lane to an element of memory."""
+    code, lanes = base.code, value.type.lanes
+    pointers = Type("ptr", lanes)
+    addresses = code.add(f"getelementptr {value.type.scalar}, {base.typed}, {indices.typed}", pointers)
+    every = code.constant(True, Type("i1", lanes))
+    symbol = f"@llvm.masked.scatter.{value.type.suffix}.v{lanes}p0"
+    code.declarations.setdefault(
+        symbol, f"declare void {symbol}({value.type.text}, {pointers.text}, i32, {every.type.text})"
+    )
+    code.do(f"call void {symbol}({value.typed}, {addresses.typed}, i32 {align}, {every.typed})")

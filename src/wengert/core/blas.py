@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 
-class Blas(NamedTuple):
-    """The addresses of the functions, and the width of their integers in bits."""
+class Blas:
+    """The functions of BLAS and LAPACK: `find` gives the address of one, `bits` is the width of their integers."""
 
-    addresses: dict[str, int]
-    bits: int
-
-
-FUNCTIONS = ("dgemm", "sgemm", "dtrsm", "strsm", "ctrsm", "ztrsm")
+    def __init__(self, find: Callable[[str], int], bits: int):
+        self.address, self.bits = cache(find), bits
 
 
 @cache
@@ -42,26 +38,26 @@ def find_bundled() -> Blas | None:
     folder = Path(np.__file__).parent.parent / "numpy.libs"
     for path in sorted(folder.glob("libscipy_openblas64_*")):
         library = ctypes.CDLL(str(path))
-        try:
-            functions = {name: getattr(library, f"scipy_{name}_64_") for name in FUNCTIONS}
-        except AttributeError:
-            continue
-        return Blas(
-            {f"wengert.{name}": ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in functions.items()}, 64
-        )
+        if hasattr(library, "scipy_dgemm_64_"):
+            return Blas(partial(address_in, library), 64)
     return None
 
 
+def address_in(library: ctypes.CDLL, name: str) -> int:
+    """The address of a function of NumPy's OpenBLAS."""
+    return ctypes.cast(getattr(library, f"scipy_{name}_64_"), ctypes.c_void_p).value or 0
+
+
 def find_scipy_blas() -> Blas:
-    """The BLAS that SciPy was built with, from its table for Cython."""
-    from scipy.linalg import cython_blas  # slow to import, so only where it is needed
+    """The BLAS and LAPACK that SciPy was built with, from its tables for Cython."""
+    from scipy.linalg import cython_blas, cython_lapack  # slow to import, so only where they are needed
 
     get_name = ctypes.pythonapi.PyCapsule_GetName
     get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    capsules = {name: cython_blas.__pyx_capi__[name] for name in FUNCTIONS}
-    return Blas({f"wengert.{name}": get_pointer(capsule, get_name(capsule)) for name, capsule in capsules.items()}, 32)
+    capsules = cython_lapack.__pyx_capi__ | cython_blas.__pyx_capi__
+    return Blas(lambda name: get_pointer(capsules[name], get_name(capsules[name])), 32)
 
 
 @cache
@@ -73,7 +69,7 @@ def solver(char: str) -> Callable[[np.ndarray, np.ndarray, bool, bool, bool], No
     known = blas()
     integer = ctypes.c_int64 if known.bits == 64 else ctypes.c_int32
     letter = {"f": "s", "d": "d", "F": "c", "D": "z"}[char]
-    call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 11)(known.addresses[f"wengert.{letter}trsm"])
+    call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 11)(known.address(f"{letter}trsm"))
     one = np.ones(1, char)
 
     def solve(x: np.ndarray, y: np.ndarray, lower: bool, transposed: bool, unit_diagonal: bool) -> None:

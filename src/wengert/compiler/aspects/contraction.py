@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiler.forms.lowering import BlasCall, expansion, lowering
-from wengert.compiler.routines.blas_calls import is_for_blas, is_matrix_transpose
+from wengert.compiler.forms.lowering import expansion, lowering
+from wengert.compiler.forms.matrices import is_matrix_transpose
+from wengert.compiler.routines.products import MATMUL
 from wengert.modes.symbolic import Symbol
 from wengert.ops.contraction import products as ops
 from wengert.ops.contraction.einsum import _einsum, layout
@@ -24,7 +25,7 @@ SMALL_PRODUCT = 512
 NARROW = 16
 """So does a product of tall matrices with at most so many columns."""
 
-lowering.enter(BlasCall(is_for_blas), ops.matmul)
+lowering.enter(MATMUL, ops.matmul)
 
 
 @expansion(ops._cross)

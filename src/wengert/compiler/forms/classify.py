@@ -6,12 +6,12 @@ from enum import Enum
 
 from wengert.compiler.forms.lowering import (
     SUPPORTED,
-    BlasCall,
     Choice,
     Draw,
     Gather,
     Instructions,
     Reduction,
+    Routine,
     Scatter,
     View,
     lowering,
@@ -46,7 +46,7 @@ class Form(Enum):
     GATHER = "reads at computed indices"
     REDUCE = "reduction in a loop"
     SCATTER = "writes or adds at computed indices, in memory"
-    BLAS = "BLAS"
+    ROUTINE = "a step of its own, such as a call of BLAS"
     LOOP = "a loop or a choice, with functions for its bodies"
     FALLBACK = "NumPy"
     OUTPUT = "one output of a fallback that has several"
@@ -63,6 +63,9 @@ def form_of(node: Node, rows: tuple[int, ...], is_tiny: bool = False) -> Form:
         return Form.OUTPUT
     if node.primitive in (LOOP, SWITCH):
         return Form.LOOP if is_native_control(node) else Form.FALLBACK
+    found = lowering.of(node.primitive)
+    if isinstance(found, Routine):
+        return Form.ROUTINE if found.is_for(node) else Form.FALLBACK
     has_specs = node.spec.__class__ is Spec and all(x.dtype in SUPPORTED for x in (node, *node.args))
     form = _native_form(node, rows, is_tiny) if has_specs else None
     return Form.FALLBACK if form is None else form
@@ -90,8 +93,6 @@ def _native_form(node: Operation, rows: tuple[int, ...], is_tiny: bool) -> Form 
             return _choice_form(node, found, is_tiny)
         case Gather() if is_native_key(node.params["key"], node.args[0].shape, node.args[1:]):
             return Form.GATHER
-        case BlasCall() as found if found.is_for(node):
-            return Form.BLAS
     return None
 
 

@@ -13,7 +13,7 @@ operations that have neither.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from wengert.compiler.simd.lanes import Lanes, Type
 from wengert.core.aspects import Aspect
 from wengert.core.spec import Spec
 from wengert.graph.ir import Operation
+
+if TYPE_CHECKING:
+    from wengert.compiler.routines.call import RoutineCall
 
 SUPPORTED = frozenset(map(np.dtype, ("f8", "f4", "i8", "i4", "?")))
 """The dtypes of native arithmetic."""
@@ -146,12 +149,25 @@ class Reduction(Lowering):
         self.fold, self.identity = fold, identity
 
 
-class BlasCall(Lowering):
-    """A routine of BLAS, for operations that `is_for` accepts."""
+class Routine(Lowering):
+    """A step of its own, on operands in memory, for operations that `is_for` accepts.
 
-    def __init__(self, is_for: Callable[[Operation], bool]):
+    `write` adds the instructions of a call, and may return whether the routine failed: then NumPy runs the operation,
+    which raises the error. `may_fail` and `workspace`, in bytes, are known before. With `reads_transposed`, operands
+    may be stored with their last two axes exchanged.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[RoutineCall], Lanes | None],
+        is_for: Callable[[Operation], bool],
+        may_fail: Callable[[Operation], bool] = lambda node: False,
+        workspace: Callable[[Operation], int] = lambda node: 0,
+        reads_transposed: bool = False,
+    ):
         super().__init__()
-        self.is_for = is_for
+        self.write, self.is_for, self.may_fail, self.workspace = write, is_for, may_fail, workspace
+        self.reads_transposed = reads_transposed
 
 
 lowering: Aspect[Lowering] = Aspect("lowering", "its native code", rest="its expansion is compiled")

@@ -181,8 +181,8 @@ class LoopPlan:
         return ACCUMULATORS if is_short and self.domain[self.vector_axis] >= 4 * ACCUMULATORS * self.lanes else 1
 
     def partials(self) -> dict[Node, int]:
-        """The number of partial results of each reduction that is cut into pieces."""
-        return {r: PIECES * r.size for r in self.kernel.reductions} if self.cut_axis is not None else {}
+        """The bytes of partial results of each reduction that is cut into pieces."""
+        return {r: PIECES * r.nbytes for r in self.kernel.reductions} if self.cut_axis is not None else {}
 
 
 def strided_counts(indices: Sequence[Affine], ndim: int) -> list[int]:

@@ -104,8 +104,8 @@ class NativeProgram:
             "wengert.changes": CHANGES.ctypes.data,
         }
         addresses = {**own, **python_objects.python_addresses()}
-        if program.uses_blas:
-            addresses |= blas().addresses
+        if program.blas_functions:
+            addresses |= {f"wengert.{name}": blas().address(name) for name in program.blas_functions}
         self.loaded = target.Loaded(build.code, addresses)
         constants = [np.ascontiguousarray(value) for value in program.constants]
         # upcalls do not refer to this object, which would be a cycle

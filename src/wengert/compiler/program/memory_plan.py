@@ -65,7 +65,7 @@ class Memory:
     ) -> None:
         """Give every other value an offset in the arena.
 
-        `reads` and `writes` have the stored values of each step, `partials` the buffers that only one step uses.
+        `reads` and `writes` have the stored values of each step, `partials` the bytes that only one step uses.
         """
         reads, writes = [list(r) for r in reads], [list(w) for w in writes]
         last: dict[Node, int] = {}
@@ -76,7 +76,7 @@ class Memory:
         for step, (made, extra) in enumerate(zip(writes, partials, strict=True)):
             here: list[tuple[int, int]] = []
             for node, count in extra.items():
-                size = aligned_size(count * max(node.dtype.itemsize, 1))
+                size = aligned_size(count)
                 self.partials[node] = Slot(self.arena, self.allocate(free, size))
                 here.append((self.partials[node].offset, size))
             for node in made:

@@ -56,6 +56,13 @@ class Body(NamedTuple):
     is_inline: bool
 
 
+class FunctionText(NamedTuple):
+    """A function that routines call, without its name."""
+
+    parameters: str
+    code: Code
+
+
 class Shared:
     """What a program and the bodies of its loops have together: one list of constants, kernels and functions."""
 
@@ -65,16 +72,22 @@ class Shared:
         self.bodies: list[BodyText] = []
         self.fallbacks: list[Fallback] = []
         self.upcall_tables: list[str] = []
-        self.products: dict[str, Code] = {}
-        self.uses_blas = self.keeps_memory = False
+        self.functions: dict[str, FunctionText] = {}
+        self.blas_functions: set[str] = set()
+        self.uses_threads = self.keeps_memory = False
+
+    @property
+    def is_parallel(self) -> bool:
+        """Whether a kernel or a routine runs on all cores."""
+        return self.uses_threads or any(kernel.is_large for kernel in self.kernels)
 
 
 def write_modules(run: Code, shared: Shared) -> tuple[str, str, tuple[VectorFunction, ...]]:
     """The module that is optimised, the one that is compiled quickly, and the vector functions that they lack."""
-    kernels, bodies, products = shared.kernels, shared.bodies, shared.products
+    kernels, bodies = shared.kernels, shared.bodies
     calls: dict[VectorFunction, int] = {}
-    for kernel in kernels:
-        for key, count in kernel.code.calls.items():
+    for code in (*[kernel.code for kernel in kernels], *[function.code for function in shared.functions.values()]):
+        for key, count in code.calls.items():
             calls[key] = calls.get(key, 0) + count
     inlined = is_inlined(calls)
     is_long = sum(kernel.length for kernel in kernels) > LONG
@@ -84,7 +97,7 @@ def write_modules(run: Code, shared: Shared) -> tuple[str, str, tuple[VectorFunc
     quick = [] if inlined else [kernel for kernel in kernels if is_quick(kernel)]
     names = {kernel.name for kernel in quick}
     optimised = [kernel for kernel in kernels if kernel.name not in names]
-    others = [*[body.code for body in bodies], *products.values(), run]
+    others = [*[body.code for body in bodies], *[function.code for function in shared.functions.values()], run]
     declarations = code_declarations([*[kernel.code for kernel in optimised], *others])
     declarations |= {name: f"declare void @{name}(ptr, i64, i64)" for k in quick for name in k.functions}
     vector_declarations = {vector_symbol(*key): declaration(*key) for key in calls}
@@ -96,7 +109,7 @@ def write_modules(run: Code, shared: Shared) -> tuple[str, str, tuple[VectorFunc
         declarations |= vector_declarations
     looks_at_signals = any("@wengert.interrupted" in line for code in others for line in code.lines)
     for is_needed, texts, needed in (
-        (any(kernel.is_large for kernel in kernels), [PARALLEL], NEEDED_BY_PARALLEL),
+        (shared.is_parallel, [PARALLEL], NEEDED_BY_PARALLEL),
         (shared.keeps_memory, [TAKE_AND_RETURN], NEEDED_BY_TAKE),
         (looks_at_signals, [INTERRUPTED], NEEDED_BY_INTERRUPTED),
         (bool(shared.upcall_tables), [*shared.upcall_tables, UPCALL], NEEDED_BY_UPCALL),
@@ -113,10 +126,8 @@ def write_modules(run: Code, shared: Shared) -> tuple[str, str, tuple[VectorFunc
         inlining = "alwaysinline" if is_inline else "noinline"
         body = f"define internal i32 @{name}(ptr %inputs, ptr %outputs, ptr %arena) {inlining} nounwind {{\nentry:\n"
         functions.append(body + "\n".join([*code.hoisted, *code.lines, "}"]))
-    for name, code in products.items():
-        start = (
-            f"define internal void @{name}(ptr noalias %x, ptr noalias %y, ptr noalias %result) noinline nounwind {{"
-        )
+    for name, (parameters, code) in shared.functions.items():
+        start = f"define internal void @{name}({parameters}) noinline nounwind {{"
         functions.append("\n".join([start, "entry:", *code.hoisted, *code.lines, "}"]))
     functions.append(head + "\n".join([*run.hoisted, *run.lines, "}"]))
     text = "\n\n".join([data, "!0 = !{}", *declarations.values(), *functions, *kernel_texts(optimised)])

@@ -57,7 +57,7 @@ class Program(NamedTuple):
     inputs: tuple[Spec, ...]
     outputs: tuple[Spec, ...]
     is_large: bool
-    uses_blas: bool
+    blas_functions: tuple[str, ...]
     summary: tuple[str, ...]
     arena: int  # in bytes
     in_place: tuple[tuple[int, int], ...]  # inputs and outputs that may share memory

@@ -7,11 +7,12 @@ from functools import lru_cache
 from typing import Any
 
 from wengert.compiler.forms.classify import Form, is_update
+from wengert.compiler.forms.lowering import Routine, lowering_of
+from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.forms.prepare import prepare_body
 from wengert.compiler.kernels.kernel import KernelWriter
 from wengert.compiler.program.in_place import InPlace, Step, Update, scatter_update
 from wengert.compiler.program.memory_plan import Memory, Slot
-from wengert.compiler.routines.blas_calls import is_matrix_transpose
 from wengert.compiler.schedule.gather import Written
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
@@ -53,7 +54,7 @@ class Plan:
         steps = self.in_place.steps
         schedule.steps = [step.step for step in steps]
         stored = [[node for node in step.reads if node in schedule.stored] for step in steps]
-        partials = [self.writers[step.step].plan.partials() if step.step in self.writers else {} for step in steps]
+        partials = [self.partials(step.step) for step in steps]
         memory.plan(
             [*stored, [base for base, _ in memory.copies]], [*[step.writes for step in steps], []], [*partials, {}]
         )
@@ -68,6 +69,15 @@ class Plan:
             if step.step in self.writers:
                 self.writers[step.step].elements.overwritten.add(old)
         self.kernels = [w.write() if w is not None else None for w in writers]
+
+    def partials(self, step: Kernel | Operation) -> dict[Node, int]:
+        """The bytes that only one step uses: partial results of its reductions, or the workspace of a routine."""
+        if isinstance(step, Kernel):
+            return self.writers[step].plan.partials()
+        if self.schedule.forms[step] is not Form.ROUTINE:
+            return {}
+        size = lowering_of(step, Routine).workspace(step)
+        return {step: size} if size else {}
 
     def describe(self, step: Kernel | Operation) -> Step:
         """What a step reads and writes."""
@@ -137,7 +147,7 @@ def home_of(schedule: Schedule, node: Node) -> int:
 
 
 def stored_base(schedule: Schedule, node: Node) -> Node:
-    """The value in memory that an operand of a BLAS call or fallback is read from."""
+    """The value in memory that an operand of a routine or fallback is read from."""
     if is_read_transposed(schedule, node):
         assert isinstance(node, Operation)
         node = node.args[0]
@@ -145,7 +155,7 @@ def stored_base(schedule: Schedule, node: Node) -> Node:
 
 
 def is_read_transposed(schedule: Schedule, node: Node) -> bool:
-    """Whether an operand is a transpose that BLAS reads from what it transposes."""
+    """Whether an operand is a transpose that a routine reads from what it transposes."""
     return is_matrix_transpose(node) and node not in schedule.stored and node not in schedule.aliases
 
 

@@ -7,6 +7,7 @@ from itertools import filterfalse
 from typing import NamedTuple
 
 from wengert.compiler.forms.classify import Form
+from wengert.compiler.forms.lowering import Routine, lowering_of
 from wengert.compiler.forms.prepare import prepare_body
 from wengert.compiler.kernels.kernel import KernelText
 from wengert.compiler.program.control_text import LoopWriter, SwitchWriter
@@ -15,9 +16,7 @@ from wengert.compiler.program.memory_plan import ALIGNMENT, Slot, address, align
 from wengert.compiler.program.module_text import Body, BodyText, Shared, upcall_table, write_modules
 from wengert.compiler.program.program import NO_MEMORY, OUT_OF_BOUNDS, RAISED, Fallback, OperandSource, Program
 from wengert.compiler.program.program_plan import Plan, home_of, is_read_transposed, make_plan, stored_base
-from wengert.compiler.routines import blas_calls
-from wengert.compiler.routines.blas_calls import MATMUL
-from wengert.compiler.routines.small_products import small_product
+from wengert.compiler.routines.call import Operand, RoutineCall
 from wengert.compiler.schedule.gather import Written
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type
@@ -67,7 +66,6 @@ class ProgramWriter:
         self.first_constant = len(shared.constants)
         shared.constants += memory.constants
         shared.kernels += [kernel for kernel in kernels if kernel is not None]
-        shared.uses_blas = shared.uses_blas or any(form is Form.BLAS for form in schedule.forms.values())
         self.code = Code()
         self.calls_python = any(self.may_call_python(step) for step in schedule.steps)
         self.lends_memory = self.calls_python and not prefix
@@ -80,8 +78,7 @@ class ProgramWriter:
         """Whether a step calls NumPy, which may raise an error."""
         if isinstance(step, Kernel) or self.schedule.forms[step] is Form.LOOP:
             return False
-        is_triangular = step.primitive is not MATMUL
-        return self.schedule.forms[step] is not Form.BLAS or is_triangular and not step.params["unit_diagonal"]
+        return self.schedule.forms[step] is Form.FALLBACK or self.schedule.may_fail(step)
 
     def write(self) -> Program:
         """The program."""
@@ -96,8 +93,8 @@ class ProgramWriter:
             tuple(shared.fallbacks),
             tuple(node.spec for node in graph.inputs),
             tuple(node.spec for node in graph.outputs),
-            any(kernel.is_large for kernel in shared.kernels),
-            shared.uses_blas,
+            shared.is_parallel,
+            tuple(sorted(shared.blas_functions)),
             tuple(self.summary),
             memory.size,
             self.in_place,
@@ -126,10 +123,8 @@ class ProgramWriter:
                 kind = LoopWriter if step.primitive is LOOP else SwitchWriter
                 writer = kind(self, step)
                 self.summary += [writer.write(), *[f"  {line}" for body in writer.bodies for line in body.summary]]
-            elif self.schedule.forms[step] is Form.BLAS and step.primitive is MATMUL:
-                self.run_matmul(step)
-            elif self.schedule.forms[step] is Form.BLAS:
-                self.run_triangular(step, table)
+            elif self.schedule.forms[step] is Form.ROUTINE:
+                self.run_routine(step, table)
             else:
                 self.run_fallback(step, table)
         for base, target in filterfalse(is_early, memory.copies):
@@ -245,9 +240,8 @@ class ProgramWriter:
 
     def copy(self, source: Slot, target: Slot, size: int) -> None:
         """Copy bytes from one slot to another."""
-        code = self.code
         to, at = self.address(target), self.address(source)
-        code.call("@llvm.memcpy.p0.p0.i64", None, to, at, code.constant(size, I64), code.constant(False, Type("i1")))
+        self.code.copy(to, at, size)
 
     # Steps
 
@@ -281,40 +275,27 @@ class ProgramWriter:
         zero, size = code.constant(0, Type("i8")), code.constant(node.nbytes, I64)
         code.call("@llvm.memset.p0.i64", None, self.address(target), zero, size, code.constant(False, Type("i1")))
 
-    def run_matmul(self, step: Operation) -> None:
-        """Call BLAS for a matrix product."""
-        x, y = [
-            blas_calls.Operand(
-                self.address(self.memory.slot(stored_base(self.schedule, a))), is_read_transposed(self.schedule, a)
-            )
-            for a in step.args
-        ]
-        product = small_product(step, x.is_transposed, y.is_transposed) if self.prefix else None
-        if product is not None and product.name not in self.shared.products:
-            self.shared.products[product.name] = product.write()
-        blas_calls.write_matmul(self.code, step, x, y, self.address(self.memory.target(step)), product)
-        self.summary.append(f"{'product' if product else 'gemm'}: {step.args[0].spec!r} @ {step.args[1].spec!r}")
-
-    def run_triangular(self, step: Operation, table: Lanes) -> None:
-        """Call BLAS for a triangular system, or NumPy if it has no solution: NumPy raises the error."""
-        code = self.code
-        x, y = [stored_base(self.schedule, a) for a in step.args]
-        matrices, result = self.address(self.memory.slot(x)), self.address(self.memory.target(step))
-        regular, done = code.label("regular"), code.label("solved")
-        if not step.params["unit_diagonal"]:
-            singular = code.label("singular")
-            code.branch(blas_calls.zeros_on_diagonals(code, step.args[0], matrices).ne(0), singular, regular)
-            code.begin(singular)
+    def run_routine(self, step: Operation, table: Lanes) -> None:
+        """Call a routine, and NumPy if it failed: NumPy raises the error."""
+        code, schedule, memory = self.code, self.schedule, self.memory
+        operands = [Operand(self.operand_address(a), is_read_transposed(schedule, a)) for a in step.args]
+        results: list[Lanes | None]
+        if step.spec.__class__ is Spec:
+            results = [self.target_address(step)]
+        else:
+            used = {user.params["index"]: user for user in schedule.outputs_of(step)}
+            results = [self.target_address(used[i]) if i in used else None for i in range(len(step.spec))]
+        workspace = self.address(memory.partials[step]) if step in memory.partials else None
+        call = RoutineCall(code, step, operands, results, workspace, self.shared, bool(self.prefix))
+        failed = lowering_of(step, Routine).write(call)
+        if failed is not None:
+            fallback, done = code.label("failed"), code.label("done")
+            code.branch(failed, fallback, done)
+            code.begin(fallback)
             self.call_numpy(step, table)
             code.jump(done)
-        else:
-            code.jump(regular)
-        code.begin(regular)
-        self.copy(self.memory.slot(y), self.memory.target(step), step.nbytes)
-        blas_calls.write_triangular(code, step, matrices, result)
-        code.jump(done)
-        code.begin(done)
-        self.summary.append(f"trsm: {step.args[0].spec!r}, {step.args[1].spec!r}")
+            code.begin(done)
+        self.summary.append(f"{call.name}: {', '.join(repr(a.spec) for a in step.args)}")
 
     # Loops and choices
 

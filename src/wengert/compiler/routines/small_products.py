@@ -63,12 +63,10 @@ class SmallProduct(NamedTuple):
             return not self.is_x_transposed and k % self.most_lanes == 0
         return n >= FEWEST
 
-    def write(self) -> Code:
-        """The lines of its function of the addresses %x, %y and %result."""
-        writer = SumWriter(self) if self.is_along_sum else RowWriter(self)
+    def write(self, code: Code) -> None:
+        """Add the lines of its function of the addresses %x, %y and %result."""
+        writer = SumWriter(self, code) if self.is_along_sum else RowWriter(self, code)
         writer.write()
-        writer.code.do("ret void")
-        return writer.code
 
 
 def small_product(out: Operation, is_x_transposed: bool, is_y_transposed: bool) -> SmallProduct | None:
@@ -82,8 +80,8 @@ def small_product(out: Operation, is_x_transposed: bool, is_y_transposed: bool) 
 class BlockWriter:
     """Writes the loops over blocks of the result."""
 
-    def __init__(self, product: SmallProduct):
-        self.product, self.code = product, Code()
+    def __init__(self, product: SmallProduct, code: Code):
+        self.product, self.code = product, code
         self.element = Type(product.kind)
         self.x, self.y, self.result = [Lanes(self.code, name, PTR) for name in ("%x", "%y", "%result")]
         self.accumulators = 16 if vector_bytes() >= 64 else 8
@@ -127,8 +125,8 @@ class BlockWriter:
 class RowWriter(BlockWriter):
     """Writes products whose right operand is read by rows."""
 
-    def __init__(self, product: SmallProduct):
-        super().__init__(product)
+    def __init__(self, product: SmallProduct, code: Code):
+        super().__init__(product, code)
         lanes = product.most_lanes
         while lanes > product.n:
             lanes //= 2

@@ -1,4 +1,4 @@
-"""The schedule of a graph: kernels, BLAS calls and fallbacks, and which values are stored between them.
+"""The schedule of a graph: kernels, routines and fallbacks, and which values are stored between them.
 
 A kernel is a loop nest over one domain, with everything that it stores or reduces. Values that only elementwise
 operations and views use stay in registers. Each value has a stage, one above those of the values that must be in memory
@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 
 from wengert.compiler.forms.classify import COMPUTED, Form, form_of, operation_cost, scalar_operations
-from wengert.compiler.routines.blas_calls import is_matrix_transpose
+from wengert.compiler.forms.lowering import Routine, lowering_of
+from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.schedule.affine import loop_position, reshape_position
 from wengert.compiler.schedule.gather import Written
 from wengert.compiler.schedule.schedule_steps import order_steps
@@ -27,7 +28,6 @@ from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a
 from wengert.graph.passes.views import RESHAPES
-from wengert.ops.contraction.products import matmul
 from wengert.ops.shape.reshaping import _reshape
 
 TINY = 400
@@ -37,7 +37,7 @@ CHEAP, CHEAP_IF_LARGE = 12, 48
 memory and read it again, in the processor's cache or, for large arrays, beyond it.
 """
 BEYOND_CACHE = 1 << 20
-OUTSIDE = (Form.BLAS, Form.FALLBACK, Form.LOOP, Form.SCATTER)
+OUTSIDE = (Form.ROUTINE, Form.FALLBACK, Form.LOOP, Form.SCATTER)
 """What an unrolled program cannot have."""
 
 
@@ -131,7 +131,7 @@ class Schedule:
             self.stages[node] = self.costs[node] = 0
             return
         assert isinstance(node, Operation)
-        if form in (Form.BLAS, Form.FALLBACK, Form.LOOP):
+        if form in (Form.ROUTINE, Form.FALLBACK, Form.LOOP):
             for a in node.args:
                 self.store_operand(node, a)
             self.stages[node] = 1 + max([self.ready(a) for a in node.args], default=-1)
@@ -239,10 +239,10 @@ class Schedule:
             self.stored[node] = None
 
     def store_operand(self, consumer: Operation, node: Node) -> None:
-        """Keep an operand of a BLAS call or a fallback in memory."""
-        is_product = self.forms[consumer] is Form.BLAS and is_a(consumer, matmul)
-        if is_product and is_matrix_transpose(node) and self.forms[node] is Form.VIEW:
-            node = node.args[0]  # BLAS reads it transposed
+        """Keep an operand of a routine or a fallback in memory."""
+        may_transpose = self.forms[consumer] is Form.ROUTINE and lowering_of(consumer, Routine).reads_transposed
+        if may_transpose and is_matrix_transpose(node) and self.forms[node] is Form.VIEW:
+            node = node.args[0]
         if self.forms[node] is Form.VIEW and node not in self.aliases and is_a(node, *RESHAPES):
             self.store(node.args[0])
             self.aliases[node] = node.args[0]
@@ -329,8 +329,10 @@ class Schedule:
     def may_fail(self, node: Node) -> bool:
         """Whether an operation may raise an error."""
         form = self.forms[node]
-        is_triangular = form is Form.BLAS and not is_a(node, matmul)
-        return is_triangular or form in (Form.FALLBACK, Form.GATHER, Form.LOOP, Form.SCATTER)
+        if form is Form.ROUTINE:
+            assert isinstance(node, Operation)
+            return lowering_of(node, Routine).may_fail(node)
+        return form in (Form.FALLBACK, Form.GATHER, Form.LOOP, Form.SCATTER)
 
     def outputs_of(self, node: Operation) -> list[Operation]:
         """The outputs that are used of an operation with several."""

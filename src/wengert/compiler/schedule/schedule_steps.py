@@ -49,13 +49,13 @@ class Kernel:
 
 
 def order_steps(schedule: Schedule) -> list[Any]:
-    """Kernels, BLAS calls and fallbacks, by stage."""
+    """Kernels, routines and fallbacks, by stage."""
     kernels: dict[Any, Kernel] = {}
     others: list[tuple[int, Operation]] = []
     arrays = arrays_of_values(schedule)
     for node in schedule.stored:
         form = schedule.forms[node]
-        if form in (Form.BLAS, Form.FALLBACK, Form.LOOP):
+        if form in (Form.ROUTINE, Form.FALLBACK, Form.LOOP):
             assert isinstance(node, Operation)
             others.append((schedule.stages[node], node))
         elif form is Form.SCATTER:
@@ -72,7 +72,7 @@ def order_steps(schedule: Schedule) -> list[Any]:
             kernel.arrays |= arrays[node]
     for node in schedule.stored:
         form = schedule.forms[node]
-        if form in (Form.BLAS, Form.FALLBACK, Form.LOOP, Form.OUTPUT, Form.REDUCE, Form.SCATTER):
+        if form in (Form.ROUTINE, Form.FALLBACK, Form.LOOP, Form.OUTPUT, Form.REDUCE, Form.SCATTER):
             continue
         stage, domain = schedule.stages[node], schedule.domain(node)
         alike = [k for k in kernels.values() if k.domain == domain and k.stage == stage and k.scatter is None]

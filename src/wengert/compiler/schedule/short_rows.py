@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 
 from wengert.compiler.forms.lowering import Choice, View, lowering, lowering_of
-from wengert.compiler.routines.blas_calls import TRANSPOSE
 from wengert.compiler.schedule.affine import ZERO, loop_position
 from wengert.core.aspects import primitive_of
 from wengert.core.infer import is_elementwise
@@ -18,8 +17,9 @@ from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, make_operation
 from wengert.ops.shape.casting import _copy
+from wengert.ops.shape.reshaping import _transpose
 
-COPY = primitive_of(_copy)
+COPY, TRANSPOSE = map(primitive_of, (_copy, _transpose))
 
 ROW, LONGEST_ROW = 48, 128
 """The lengths of rows: those of at most `ROW` elements decide the first axes, which rows up to `LONGEST_ROW` then use.

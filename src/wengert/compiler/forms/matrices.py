@@ -1,0 +1,29 @@
+"""Matrices and stacks of matrices as operands: transposes, and which stacks fit together."""
+
+from __future__ import annotations
+
+import math
+from typing import TypeGuard
+
+from wengert.graph.ir import Node, Operation, is_a
+from wengert.ops.shape.reshaping import _transpose
+
+
+def is_matrix_transpose(node: Node) -> TypeGuard[Operation]:
+    """Whether a view exchanges the last two axes, and only these."""
+    lead = range(node.ndim - 2)
+    return is_a(node, _transpose) and tuple(node.params["axes"]) == (*lead, node.ndim - 1, node.ndim - 2)
+
+
+def is_stack(matrices: Node) -> bool:
+    """Whether there are several matrices."""
+    return math.prod(matrices.shape[:-2]) > 1
+
+
+def are_float_stacks(node: Operation) -> bool:
+    """Whether the operands are matrices of one floating-point dtype, or stacks of them without broadcasting."""
+    stack = node.shape[:-2]
+    return node.dtype.kind == "f" and all(
+        a.ndim >= 2 and a.dtype == node.dtype and (math.prod(a.shape[:-2]) == 1 or a.shape[:-2] == stack)
+        for a in node.args
+    )

@@ -1,0 +1,95 @@
+"""The call of a routine in a program: where its operands and results are, and the functions that it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from wengert.compiler.program.module_text import FunctionText, Shared
+from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Number, Type
+from wengert.core.blas import blas
+from wengert.graph.ir import Operation
+
+
+class Operand(NamedTuple):
+    """The address of an operand; `is_transposed` if the last two axes are exchanged in memory."""
+
+    pointer: Lanes
+    is_transposed: bool = False
+
+
+class RoutineCall:
+    """One call of a routine: `write` of its lowering adds the instructions to `code`.
+
+    `results` are the addresses of the results, None for those that nothing reads. `workspace` is the address of the
+    bytes that the routine asked for. `is_in_loop` says whether the call is in the body of a loop. What the routine
+    calls itself in reports is `name`.
+    """
+
+    def __init__(
+        self,
+        code: Code,
+        node: Operation,
+        operands: Sequence[Operand],
+        results: Sequence[Lanes | None],
+        workspace: Lanes | None,
+        shared: Shared,
+        is_in_loop: bool,
+    ):
+        self.code, self.node, self.operands, self.results = code, node, operands, results
+        self.workspace, self.shared, self.is_in_loop = workspace, shared, is_in_loop
+        self.name = node.primitive.name
+
+    @property
+    def result(self) -> Lanes:
+        """The address of the only result."""
+        (found,) = self.results
+        assert found is not None
+        return found
+
+    def blas(self, name: str, *arguments: Lanes | str | Number, element: Type | None = None) -> None:
+        """Call a function of BLAS or LAPACK, whose arguments are all addresses: letters and numbers are constants.
+
+        Numbers are integers, or floats of the type `element`.
+        """
+        self.shared.blas_functions.add(name)
+        self.code.call(f"@wengert.{name}", None, *[self.address(a, element) for a in arguments])
+
+    def address(self, argument: Lanes | str | Number, element: Type | None) -> Lanes:
+        """The address of an argument of BLAS."""
+        if isinstance(argument, Lanes):
+            return argument
+        if isinstance(argument, str):
+            return self.code.number(Type("i8"), ord(argument))
+        if isinstance(argument, float):
+            assert element is not None
+            return self.code.number(element, argument)
+        return self.code.number(Type(f"i{blas().bits}"), argument)
+
+    def define(self, name: str, parameters: Sequence[str], write: Callable[[Code], None]) -> None:
+        """Define a function of the module, once for all calls; `write` adds its lines, without the return.
+
+        `parameters` are LLVM's types and names: `ptr noalias %x`.
+        """
+        if name not in self.shared.functions:
+            self.shared.functions[name] = function = FunctionText(", ".join(parameters), Code())
+            write(function.code)
+            function.code.do("ret void")
+
+    def run(self, name: str, *arguments: Lanes) -> None:
+        """Call a function of the module."""
+        self.code.do(f"call void @{name}({', '.join(a.typed for a in arguments)})")
+
+    def run_on_all_cores(self, name: str, pointers: Sequence[Lanes], extent: int, grain: int) -> None:
+        """Call a function of (ptr %table, i64 %begin, i64 %end) for parts of a range, which are multiples of `grain`.
+
+        `pointers` are the contents of the table. Threads start and end here, so only long work gains.
+        """
+        code = self.code
+        self.shared.uses_threads = True
+        table = code.name()
+        code.hoisted.append(f"  {table} = alloca [{len(pointers)} x ptr], align 8")
+        for i, pointer in enumerate(pointers):
+            code.store(pointer, code.offset(Lanes(code, table, PTR), i, PTR))
+        size = code.constant(extent, I64)
+        code.do(f"call void @wengert.parallel(ptr @{name}, ptr {table}, {size.typed}, i64 {grain})")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.workload import Run, Workload
-from benchmarks.workloads.control.faces import first_and_leaves, write_for_wengert
+from benchmarks.workloads.faces import first_and_leaves, write_for_wengert
 
 RTOL, ATOL = 1e-6, 1e-8
 MAX_STEPS = 4096

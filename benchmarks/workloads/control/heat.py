@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.workload import Workload
-from benchmarks.workloads.control.faces import Face, write_for_jax, write_for_wengert
+from benchmarks.workloads.faces import Face, write_for_jax, write_for_wengert
 
 SIDE, RATE = 64, 0.2
 

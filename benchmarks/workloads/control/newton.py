@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.workload import Run, Workload
-from benchmarks.workloads.control.faces import Face, write_for_wengert
+from benchmarks.workloads.faces import Face, write_for_wengert
 
 TOLERANCE = 1e-11
 

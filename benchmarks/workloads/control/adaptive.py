@@ -88,6 +88,7 @@ class Problem:
             compile_targets={"medium": {"diffrax": 0.5}},
             subject="wengert compiled",
             reference="wengert",
+            family="loops",
             tolerance=1e-3,  # each system chooses its own steps
         )
         write_for_wengert(made, self.loss)

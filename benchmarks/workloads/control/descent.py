@@ -39,6 +39,7 @@ workload = Workload(
     compile_targets={"medium": {"jax": 1.0}},
     subject="wengert compiled",
     reference="wengert",
+    family="loops",
 )
 write_for_wengert(workload, loss)
 write_for_jax(workload, loss)

@@ -41,6 +41,7 @@ workload = Workload(
     compile_targets={"medium": {"jax": 0.5}},
     subject="wengert compiled",
     reference="wengert",
+    family="loops",
 )
 write_for_wengert(workload, loss)
 write_for_jax(workload, loss)

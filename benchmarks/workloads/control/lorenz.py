@@ -46,6 +46,7 @@ workload, in_python = [
         compile_targets={"medium": {"jax": 1.0}},
         subject="wengert compiled",
         reference="wengert",
+        family="loops",
         tolerance=1e-6,  # the system is chaotic
     )
     for name, form in (("lorenz", "`scan`"), ("lorenz-for", "a Python `for`"))

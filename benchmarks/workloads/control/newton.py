@@ -36,6 +36,7 @@ workload = Workload(
     targets={"large": {"torch": 0.2}},
     subject="wengert compiled",
     reference="wengert",
+    family="loops",
 )
 write_for_wengert(workload, loss)
 

@@ -45,6 +45,7 @@ workload = Workload(
     sizes={"large": 100_000},
     subject="wengert compiled",
     reference="wengert",
+    family="loops",
 )
 write_for_wengert(workload, loss)
 write_for_jax(workload, loss_by_scan)

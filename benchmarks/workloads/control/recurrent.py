@@ -61,6 +61,7 @@ workloads = [
         compile_targets={size: {"jax": 0.5} for size in ("small", "large")},
         subject="wengert compiled",
         reference="wengert",
+        family="loops",
     )
     for name, what, gates in (("rnn-scan", "a recurrent network", 1), ("lstm-scan", "an LSTM", 4))
 ]

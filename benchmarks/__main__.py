@@ -12,11 +12,26 @@ from pathlib import Path
 
 from benchmarks import tables
 from benchmarks.agreement import DisagreementError
-from benchmarks.reports import CONTROL_REPORTS, REPORTS
+from benchmarks.family_tables import family_figures, family_tables
+from benchmarks.peaks import peak_figures
+from benchmarks.reports import CONTROL_REPORTS, REPORTS, Figure
 from benchmarks.reports.cost import draw_helmholtz
+from benchmarks.reports.family_calls import first_call_figures
 from benchmarks.runner import Measurement, measure
 from benchmarks.systems import PEERS, named
+from benchmarks.workload import FAMILIES, Workload
 from benchmarks.workloads import COMPILED_WORKLOADS, CONTROL_WORKLOADS, EVERY_WORKLOAD, TRAINING_WORKLOADS
+
+
+def slug(family: str) -> str:
+    """The name of a family on the command line."""
+    return family.replace(" ", "-")
+
+
+def members(families: Sequence[str]) -> dict[str, Workload]:
+    """The workloads of some families, by their names on the command line; of all families if there are none."""
+    found = {name: w for name, w in EVERY_WORKLOAD.items() if w.family is not None}
+    return {name: w for name, w in found.items() if not families or slug(str(w.family)) in families}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -27,6 +42,13 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--compiled", action="store_true", help="the workloads of compiled functions")
     p.add_argument("--control", action="store_true", help="the workloads with loops, and the reports on them")
     p.add_argument("--training", action="store_true", help="training steps, eager and compiled")
+    p.add_argument(
+        "--families",
+        nargs="*",
+        choices=[slug(family) for family in FAMILIES],
+        help="the workloads of these families, or of all: ratios to the best peer, and the machine's peaks",
+    )
+    p.add_argument("--first-calls", action="store_true", help="first calls of the workloads, beside JAX's")
     p.add_argument(
         "--peers",
         nargs="*",
@@ -87,21 +109,37 @@ def measure_workloads(names: Sequence[str], options: argparse.Namespace) -> list
     return measurements
 
 
+def chosen_workloads(options: argparse.Namespace, reports: Sequence[str]) -> list[str]:
+    """The names of the workloads that the options ask for: all, if they ask for no report either."""
+    groups = {
+        **(COMPILED_WORKLOADS if options.compiled else {}),
+        **(CONTROL_WORKLOADS if options.control else {}),
+        **(TRAINING_WORKLOADS if options.training else {}),
+        **(members(options.families) if options.families is not None else {}),
+    }
+    workloads = options.workload + [name for name in groups if name not in options.workload]
+    return workloads if workloads or (reports and not options.all) else list(EVERY_WORKLOAD)
+
+
+def measure_figures(
+    measurements: Sequence[Measurement], workloads: Sequence[str], reports: Sequence[str], options: argparse.Namespace
+) -> dict[str, list[Figure]]:
+    """The figures of the reports, by their titles."""
+    figures = {name: REPORTS[name]() for name in reports}
+    if options.families is not None:
+        figures |= {"families": family_figures(measurements), "peaks": peak_figures()}
+    if options.first_calls:
+        figures["first calls"] = first_call_figures(workloads, options.size)
+    return figures
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     if options.accuracy:
         report_accuracy(options.markdown)
         return 0
     reports = list(REPORTS) if options.all else options.reports or (list(CONTROL_REPORTS) if options.control else [])
-    groups = {
-        **(COMPILED_WORKLOADS if options.compiled else {}),
-        **(CONTROL_WORKLOADS if options.control else {}),
-        **(TRAINING_WORKLOADS if options.training else {}),
-    }
-    workloads = options.workload + [name for name in groups if name not in options.workload]
-    if not workloads and (options.all or not reports):
-        workloads = list(EVERY_WORKLOAD)
-
+    workloads = chosen_workloads(options, reports)
     for name in options.peers:
         if not named(name).installed:
             print(f"{named(name).title} is not installed and is left out; {named(name).remedy}.")
@@ -110,16 +148,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except DisagreementError as error:
         print(f"{error} Nothing of this workload was timed.", file=sys.stderr)
         return 1
-    figures = {name: REPORTS[name]() for name in reports}
-
-    for table in tables.tables(measurements, figures):
+    figures = measure_figures(measurements, workloads, reports, options)
+    made = family_tables(measurements) if options.families is not None else []
+    made += tables.tables(measurements, figures)
+    for table in made:
         tables.show(table)
     if options.json:
         options.json.write_text(json.dumps(tables.record(measurements, figures), indent=2) + "\n")
     if options.plot:
         draw_helmholtz(options.plot)
     if options.markdown:
-        tables.write_markdown(options.markdown, measurements, figures)
+        tables.write_markdown(options.markdown, measurements, made)
     return 0
 
 

@@ -34,7 +34,11 @@ def quantity(value: float, unit: str = "") -> str:
     >>> quantity(0.00125, "s"), quantity(5_250_000, "B"), quantity(0.654)
     ('1.25 ms', '5.25 MB', '0.654')
     """
-    scales = {"s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")), "B": ((1e6, "MB"), (1e3, "kB"), (1.0, "B"))}.get(unit, ())
+    scales = {
+        "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
+        "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
+        "flop": ((1e9, "Gflop"), (1e6, "Mflop")),
+    }.get(unit, ())
     for scale, symbol in scales:
         if abs(value) >= scale or (scale, symbol) == scales[-1]:
             return f"{value / scale:.3g} {symbol}"
@@ -141,8 +145,8 @@ def record(measurements: Sequence[Measurement], reports: dict[str, list[Figure]]
     }
 
 
-def write_markdown(path: Path, measurements: Sequence[Measurement], reports: dict[str, list[Figure]]) -> None:
-    """Write the tables between the two marks of a page; what stands around them stays."""
+def write_markdown(path: Path, measurements: Sequence[Measurement], written: Sequence[Table]) -> None:
+    """Write tables of these measurements between the two marks of a page; what stands around them stays."""
     page = path.read_text() if path.exists() else f"# Benchmarks\n\n{BEGIN}\n{END}\n"
     before, rest = page.split(BEGIN)
     _, after = rest.split(END)
@@ -151,7 +155,7 @@ def write_markdown(path: Path, measurements: Sequence[Measurement], reports: dic
     statements = "".join(
         f"- `{name}`: {EVERY_WORKLOAD[name].statement}.\n" for name in dict.fromkeys(m.workload for m in measurements)
     )
-    made = "\n".join(map(markdown, tables(measurements, reports)))
+    made = "\n".join(map(markdown, written))
     conditions = (
         f"Measured on {on['processor']}, {on['cores']} cores, {on['system']} {on['architecture']}, with {named}."
     )

@@ -7,6 +7,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 Run = Callable[[], tuple]
+FAMILIES = (
+    "linear algebra",
+    "complex",
+    "loops",
+    "attention",
+    "convolution",
+    "stencils",
+    "gather",
+    "statistics",
+    "values only",
+)
+"""Kinds of programs, each of which is judged by the ratios of its workloads."""
 
 
 class Workload:
@@ -16,6 +28,10 @@ class Workload:
     is timed; `tolerance` replaces the usual one. `observe(problem, result)` picks from it what is compared, by default
     everything. `targets[size][peer]` is the largest ratio of Wengert's time to the peer's, and `compile_targets` that
     of the times to compile; `subject` is the face of Wengert that is measured.
+
+    `family` is one of FAMILIES, for those that are judged together. `traffic(size)` and `flops(size)` are what no
+    implementation can do without, where that is known: the bytes of its inputs and results, each counted once, and its
+    operations on floating-point numbers.
     """
 
     def __init__(
@@ -30,10 +46,16 @@ class Workload:
         compile_targets: Mapping[str, Mapping[str, float]] | None = None,
         reference: str = "numpy",
         tolerance: float | None = None,
+        family: str | None = None,
+        traffic: Callable[[int], float] | None = None,
+        flops: Callable[[int], float] | None = None,
     ):
+        if family is not None and family not in FAMILIES:
+            raise ValueError(f"{family!r} is no family: they are {', '.join(FAMILIES)}.")
         self.name, self.statement, self.data, self.sizes = name, statement, data, sizes
         self.targets, self.observe, self.subject = targets or {}, observe, subject
         self.compile_targets, self.reference, self.tolerance = compile_targets or {}, reference, tolerance
+        self.family, self.traffic, self.flops = family, traffic, flops
         self.implementations: dict[str, Callable[..., Run]] = {}
 
     def implementation(self, system: str) -> Callable[[Callable[..., Run]], Callable[..., Run]]:

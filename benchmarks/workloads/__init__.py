@@ -1,6 +1,7 @@
 """The workloads, one problem a file.
 
-Those of compiled functions are in `compiled`, those with loops in `control`, training steps in `training`.
+Those of compiled functions are in `compiled`, those with loops in `control`, training steps in `training`, and those
+of users' problems by families in `families`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from benchmarks.workload import Workload
 from benchmarks.workloads import chain, convolution, diamond, elementwise, linalg, mlp, rosenbrock
 from benchmarks.workloads.compiled import COMPILED_WORKLOADS
 from benchmarks.workloads.control import CONTROL_WORKLOADS
+from benchmarks.workloads.families import FAMILY_WORKLOADS
 from benchmarks.workloads.training import TRAINING_WORKLOADS
 
 WORKLOADS: dict[str, Workload] = {
@@ -24,6 +26,13 @@ WORKLOADS: dict[str, Workload] = {
         *convolution.workloads,
     )
 }
-EVERY_WORKLOAD = WORKLOADS | COMPILED_WORKLOADS | CONTROL_WORKLOADS | TRAINING_WORKLOADS
+EVERY_WORKLOAD = WORKLOADS | COMPILED_WORKLOADS | CONTROL_WORKLOADS | TRAINING_WORKLOADS | FAMILY_WORKLOADS
 
-__all__ = ["COMPILED_WORKLOADS", "CONTROL_WORKLOADS", "EVERY_WORKLOAD", "TRAINING_WORKLOADS", "WORKLOADS"]
+__all__ = [
+    "COMPILED_WORKLOADS",
+    "CONTROL_WORKLOADS",
+    "EVERY_WORKLOAD",
+    "FAMILY_WORKLOADS",
+    "TRAINING_WORKLOADS",
+    "WORKLOADS",
+]

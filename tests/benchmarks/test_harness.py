@@ -140,14 +140,14 @@ def test_markdown_keeps_what_stands_around_it(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(f"before\n{tables.BEGIN}\nold\n{tables.END}\nafter\n")
     measured = Measurement("chain", "small", {"wengert": 1e-3, "numpy": 2e-3}, {"numpy": 0.4})
-    tables.write_markdown(page, [measured], {})
+    tables.write_markdown(page, [measured], tables.tables([measured], {}))
     text = page.read_text()
     assert text.startswith("before\n")
     assert text.endswith("after\n")
     assert "old" not in text
     assert "| chain | 100 | 1 ms | 2 ms (0.50) |" in text
     assert "| at most 0.4 | not met |" in text
-    tables.write_markdown(page, [measured], {})
+    tables.write_markdown(page, [measured], tables.tables([measured], {}))
     assert page.read_text() == text
 
 

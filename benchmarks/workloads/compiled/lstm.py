@@ -44,6 +44,7 @@ workload = Workload(
     data=data,
     sizes={"medium": 12},
     subject="wengert compiled",
+    family="loops",
 )
 
 

@@ -58,6 +58,7 @@ workload = Workload(
     sizes={"medium": 1_000, "large": 10_000},
     targets={"medium": {"jax": 1 / 1.3}, "large": {"jax": 1 / 2}},
     subject="wengert compiled",
+    family="statistics",
 )
 
 

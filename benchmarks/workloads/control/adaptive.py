@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.workload import Run, Workload
-from benchmarks.workloads.control.faces import first_and_leaves, write_for_wengert
+from benchmarks.workloads.faces import first_and_leaves, write_for_wengert
 
 RTOL, ATOL = 1e-6, 1e-8
 MAX_STEPS = 4096
@@ -88,6 +88,7 @@ class Problem:
             compile_targets={"medium": {"diffrax": 0.5}},
             subject="wengert compiled",
             reference="wengert",
+            family="loops",
             tolerance=1e-3,  # each system chooses its own steps
         )
         write_for_wengert(made, self.loss)

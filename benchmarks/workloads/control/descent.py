@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.workload import Workload
-from benchmarks.workloads.control.faces import Face, write_for_jax, write_for_wengert
+from benchmarks.workloads.faces import Face, write_for_jax, write_for_wengert
 
 SAMPLES, FEATURES = 50, 10
 
@@ -39,6 +39,7 @@ workload = Workload(
     compile_targets={"medium": {"jax": 1.0}},
     subject="wengert compiled",
     reference="wengert",
+    family="loops",
 )
 write_for_wengert(workload, loss)
 write_for_jax(workload, loss)

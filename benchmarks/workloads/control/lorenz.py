@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.workload import Workload
-from benchmarks.workloads.control.faces import Face, write_for_jax, write_for_wengert
+from benchmarks.workloads.faces import Face, write_for_jax, write_for_wengert
 
 DT = 0.01
 
@@ -46,6 +46,7 @@ workload, in_python = [
         compile_targets={"medium": {"jax": 1.0}},
         subject="wengert compiled",
         reference="wengert",
+        family="loops",
         tolerance=1e-6,  # the system is chaotic
     )
     for name, form in (("lorenz", "`scan`"), ("lorenz-for", "a Python `for`"))

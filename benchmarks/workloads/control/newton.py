@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.workload import Run, Workload
-from benchmarks.workloads.control.faces import Face, write_for_wengert
+from benchmarks.workloads.faces import Face, write_for_wengert
 
 TOLERANCE = 1e-11
 
@@ -36,6 +36,7 @@ workload = Workload(
     targets={"large": {"torch": 0.2}},
     subject="wengert compiled",
     reference="wengert",
+    family="loops",
 )
 write_for_wengert(workload, loss)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.workload import Workload
-from benchmarks.workloads.control.faces import Face, write_for_jax, write_for_wengert
+from benchmarks.workloads.faces import Face, write_for_jax, write_for_wengert
 
 
 def data(n: int) -> tuple:
@@ -45,6 +45,7 @@ workload = Workload(
     sizes={"large": 100_000},
     subject="wengert compiled",
     reference="wengert",
+    family="loops",
 )
 write_for_wengert(workload, loss)
 write_for_jax(workload, loss_by_scan)

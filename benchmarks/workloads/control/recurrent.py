@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.workload import Workload
-from benchmarks.workloads.control.faces import Face, write_for_jax, write_for_wengert
+from benchmarks.workloads.faces import Face, write_for_jax, write_for_wengert
 
 BATCH, INPUTS, HIDDEN = 16, 32, 64
 
@@ -61,6 +61,7 @@ workloads = [
         compile_targets={size: {"jax": 0.5} for size in ("small", "large")},
         subject="wengert compiled",
         reference="wengert",
+        family="loops",
     )
     for name, what, gates in (("rnn-scan", "a recurrent network", 1), ("lstm-scan", "an LSTM", 4))
 ]

@@ -1,0 +1,168 @@
+"""What the machine can do at most, measured here: bytes that it reads and writes, and floating-point operations.
+
+The loops are written in LLVM's language and run on all cores; products are NumPy's.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.reports.figure import Figure
+from benchmarks.systems import cores
+
+MEMORY = 2**28
+"""Bytes that no cache holds."""
+
+ORDER = 1_536
+STRIDE = 8
+"""Vectors that a loop handles in one turn: enough of them to hide the latency of each."""
+
+SHARE = STRIDE * 8
+"""Every loop passes over a multiple of so many doubles."""
+
+ROUNDS = 5
+
+
+class Peaks(NamedTuple):
+    """The most bytes and floating-point operations of a second."""
+
+    read: float
+    copy: float
+    dgemm: float
+    sgemm: float
+    fma: float
+
+
+def _vector_bits() -> int:
+    import llvmlite.binding as llvm
+
+    features = llvm.get_host_cpu_features()
+    return 512 if features.get("avx512f") else 256 if features.get("avx") else 128
+
+
+def _loop(signature: str, body: list[str], sums: int, width: int) -> str:
+    """A function that runs `body` over `%n` doubles, `%count` of them in all, and adds `%next0`, `%next1` ... up."""
+    vector = f"<{width} x double>"
+    lines = [f"define double @{signature} {{", "entry:", "  br label %turn", "turn:"]
+    lines += ["  %done = phi i64 [0, %entry], [%over, %turn]", "  %i = phi i64 [0, %entry], [%k, %turn]"]
+    for k in range(sums):
+        lines.append(f"  %sum{k} = phi {vector} [zeroinitializer, %entry], [%next{k}, %turn]")
+    lines += [f"  {line}" for line in body]
+    lines += [f"  %over = add i64 %done, {STRIDE * width}", f"  %j = add i64 %i, {STRIDE * width}"]
+    lines += ["  %again = icmp eq i64 %j, %n", "  %k = select i1 %again, i64 0, i64 %j"]
+    lines += ["  %more = icmp ult i64 %over, %count", "  br i1 %more, label %turn, label %end", "end:"]
+    total = "zeroinitializer"
+    for k in range(sums):
+        lines.append(f"  %total{k} = fadd {vector} {total}, %next{k}")
+        total = f"%total{k}"
+    if sums:
+        lines.append(f"  %out = call double @llvm.vector.reduce.fadd.v{width}f64(double 0.0, {vector} {total})")
+    return "\n".join([*lines, f"  ret double {'%out' if sums else '0.0'}", "}"])
+
+
+def _element(k: int, array: str, width: int) -> list[str]:
+    """The address of the k-th vector of a turn."""
+    return [
+        f"%{array}i{k} = add i64 %i, {k * width}",
+        f"%{array}p{k} = getelementptr double, ptr %{array}, i64 %{array}i{k}",
+    ]
+
+
+def _text(width: int) -> str:
+    vector = f"<{width} x double>"
+    read, copied, fused = [], [], []
+    for k in range(STRIDE):
+        load = [*_element(k, "x", width), f"%value{k} = load {vector}, ptr %xp{k}, align 8"]
+        read += [*load, f"%next{k} = fadd {vector} %sum{k}, %value{k}"]
+        copied += [*load, *_element(k, "y", width), f"store {vector} %value{k}, ptr %yp{k}, align 8"]
+        fused.append(
+            f"%next{k} = call {vector} @llvm.fma.v{width}f64({vector} %sum{k}, {vector} %factor, {vector} %factor)"
+        )
+    spread = [
+        f"%one = insertelement {vector} poison, double %a, i64 0",
+        f"%factor = shufflevector {vector} %one, {vector} poison, <{width} x i32> zeroinitializer",
+    ]
+    arguments = "ptr %x, ptr %y, double %a, i64 %n, i64 %count"
+    return "\n".join(
+        [
+            f"declare double @llvm.vector.reduce.fadd.v{width}f64(double, {vector})",
+            f"declare {vector} @llvm.fma.v{width}f64({vector}, {vector}, {vector})",
+            _loop(f"read({arguments})", read, STRIDE, width),
+            _loop(f"copy({arguments})", copied, 0, width),
+            _loop(f"fma({arguments})", [*spread, *fused], STRIDE, width),
+        ]
+    )
+
+
+@cache
+def _loops() -> tuple[Any, dict[str, Callable]]:
+    """The compiler, which must live as long as the loops, and the loops."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3
+    )
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(_text(_vector_bits() // 64)), machine)
+    engine.finalize_object()
+    made = ctypes.CFUNCTYPE(
+        ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double, ctypes.c_int64, ctypes.c_int64
+    )
+    return engine, {name: made(engine.get_function_address(name)) for name in ("read", "copy", "fma")}
+
+
+def _best_seconds(run: Callable, rounds: int) -> float:
+    best = float("inf")
+    for _ in range(rounds):
+        start = perf_counter()
+        run()
+        best = min(best, perf_counter() - start)
+    return best
+
+
+def _rate(loop: str, doubles: int, passes: int = 1) -> float:
+    """The doubles of a second where a loop passes over as many, in equal shares on all cores."""
+    share = max(1, doubles // cores() // SHARE) * SHARE
+    arrays = [np.ones((2, share)) for _ in range(cores())]  # written: pages of zeros would be one page
+    function = _loops()[1][loop]
+    pass_over = lambda pair: function(pair[0].ctypes.data, pair[1].ctypes.data, 1e-3, share, share * passes)
+    with ThreadPoolExecutor(cores()) as pool:
+        seconds = _best_seconds(lambda: list(pool.map(pass_over, arrays)), ROUNDS)
+    return share * passes * cores() / seconds
+
+
+@cache
+def read_bandwidth(size: int) -> float:
+    """The bytes of a second where as many bytes are read again and again: few come from a cache."""
+    return 8 * _rate("read", size // 8, passes=max(1, MEMORY // size))
+
+
+@cache
+def peaks() -> Peaks:
+    """The machine's peaks."""
+    products = []
+    for dtype in (np.float64, np.float32):
+        a, out = np.ones((ORDER, ORDER), dtype), np.empty((ORDER, ORDER), dtype)
+        seconds = _best_seconds(lambda a=a, out=out: np.matmul(a, a, out=out), ROUNDS)
+        products.append(2 * ORDER**3 / seconds)
+    return Peaks(read_bandwidth(MEMORY), 16 * _rate("copy", MEMORY // 8), *products, 2 * _rate("fma", SHARE, 2**20))
+
+
+def peak_figures() -> list[Figure]:
+    """The machine's peaks: memory read and copied, matrix products, and fused multiplications and additions."""
+    found = peaks()
+    return [
+        Figure("memory, read, each second", found.read, "B"),
+        Figure("memory, read and written, each second", found.copy, "B"),
+        Figure("product of matrices, float64, operations each second", found.dgemm, "flop"),
+        Figure("product of matrices, float32, operations each second", found.sgemm, "flop"),
+        Figure("fused multiply-add, float64, operations each second", found.fma, "flop"),
+    ]

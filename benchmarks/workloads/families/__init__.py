@@ -1,0 +1,36 @@
+"""Problems as users have them, by families, compiled: value and gradient beside JAX and PyTorch."""
+
+from __future__ import annotations
+
+from benchmarks.workload import Workload
+from benchmarks.workloads.families import (
+    fourier,
+    gaussian,
+    kalman,
+    quantile,
+    quantum,
+    regression,
+    rows,
+    small_matrices,
+    warp,
+)
+
+FAMILY_WORKLOADS: dict[str, Workload] = {
+    workload.name: workload
+    for workload in (
+        kalman.workload,
+        *small_matrices.workloads,
+        gaussian.process,
+        quantum.workload,
+        fourier.real,
+        fourier.both,
+        warp.workload,
+        rows.embedding,
+        rows.factorisation,
+        *gaussian.normals,
+        regression.logistic,
+        regression.negative_binomial,
+        regression.hmc,
+        quantile.workload,
+    )
+}

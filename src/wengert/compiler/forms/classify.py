@@ -9,11 +9,11 @@ from wengert.compiler.forms.lowering import (
     Choice,
     Draw,
     Gather,
-    Instructions,
     Reduction,
     Routine,
     Scatter,
     View,
+    instructions_of,
     lowering,
     lowering_of,
 )
@@ -80,17 +80,20 @@ def is_native_control(node: Operation) -> bool:
 
 def _native_form(node: Operation, rows: tuple[int, ...], is_tiny: bool) -> Form | None:
     """The form of an operation on supported dtypes; None if NumPy runs it."""
+    instructions = instructions_of(node)
+    if instructions is not None:
+        return Form.ELEMENT if instructions.is_for([a.spec for a in node.args], node.spec) else None
     match lowering.of(node.primitive):
         case View():
             return Form.VIEW
-        case Instructions() as found:
-            return Form.ELEMENT if found.is_for([a.spec for a in node.args], node.spec) else None
         case Draw():
             return Form.DRAW
-        case Reduction():
-            return _reduction_form(node, rows, is_tiny)
-        case Choice() as found:
-            return _choice_form(node, found, is_tiny)
+        case Reduction() as reduction:
+            is_complex = node.args[0].dtype.kind == "c"
+            return None if is_complex and reduction.is_ordered else _reduction_form(node, rows, is_tiny)
+        case Choice() as choice:
+            loses_parts = node.dtype.kind != "c" and any(a.dtype.kind == "c" for a in node.args)
+            return None if loses_parts else _choice_form(node, choice, is_tiny)
         case Gather() if is_native_key(node.params["key"], node.args[0].shape, node.args[1:]):
             return Form.GATHER
     return None
@@ -123,9 +126,9 @@ def can_scatter(node: Operation) -> bool:
         return False
     written = Written.by(node)
     if written.base is None:
-        return written.shape == written.value.shape and node.dtype.kind in "fi"
+        return written.shape == written.value.shape and node.dtype.kind in "fic"
     if written.adds:
-        return node.dtype.kind in "fi" and (written.value.dtype == node.dtype or written.value.weak in (int, bool))
+        return node.dtype.kind in "fic" and (written.value.dtype == node.dtype or written.value.weak in (int, bool))
     return node.dtype.kind != "i" or written.value.dtype.kind != "f"  # NumPy converts floats to integers
 
 
@@ -148,7 +151,7 @@ def is_update(node: Operation) -> bool:
 
 def operation_cost(node: Operation) -> int:
     """The cost of one element, in additions."""
-    found = lowering.of(node.primitive)
+    found = instructions_of(node) or lowering.of(node.primitive)
     return found.cost if found is not None else 1
 
 

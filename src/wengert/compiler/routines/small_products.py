@@ -119,7 +119,7 @@ class BlockWriter:
 
     def write_block(self, i: Lanes, rows: int, columns: Sequence[Lanes]) -> None:
         """One block of the result."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kind defines it
 
 
 class RowWriter(BlockWriter):

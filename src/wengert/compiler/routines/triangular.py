@@ -53,7 +53,7 @@ def zeros_on_diagonals(code: Code, matrices: Node, pointer: Lanes) -> Lanes:
     n, element = matrices.shape[-1], Type.from_dtype(matrices.dtype)
     count = code.variable(I64, 0)
     with code.loop(0, math.prod(matrices.shape[:-2])) as i, code.loop(0, n) as j:
-        x = load_element(code, code.offset(pointer, i * (n * n) + j * (n + 1), element), element, element.align)
+        x = load_element(code, code.offset(pointer, i * (n * n) + j * (n + 1), element), element, element.align, True)
         code.store(select(x.eq(0.0), code.load(count, I64) + 1, code.load(count, I64)), count)
     return code.load(count, I64)
 

@@ -50,7 +50,7 @@ class LoopPlan:
         self.reduced_axes = sorted([i for i in range(len(self.domain)) if i in self.axes], key=last)
 
     def survey(self) -> tuple[list[Node], int, int, bool]:
-        """The values, the work, the bytes of the widest element, and whether the loop is flat.
+        """The values, the work, the bytes of the widest lane, and whether the loop is flat.
 
         A single number, and what it is computed from, is the same for all elements: it does not decide.
         """
@@ -63,8 +63,8 @@ class LoopPlan:
             node, is_single = stack.pop()
             is_single = is_single or (node.size == 1 and (size > 1 or schedule.forms[node] is Form.GIVEN))
             if not is_single:
-                if node.dtype.kind in "fi":
-                    widest = max(widest, node.dtype.itemsize)
+                if node.dtype.kind in "fic":
+                    widest = max(widest, node.dtype.itemsize // (1 + (node.dtype.kind == "c")))
                 has_one_shape = has_one_shape and node.shape == shape
             if sources.is_stored(node):
                 continue

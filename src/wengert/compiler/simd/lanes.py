@@ -232,6 +232,14 @@ class Lanes:
     def typed(self) -> str:
         return f"{self.type.text} {self.text}"
 
+    @property
+    def constant_value(self) -> float | None:
+        """The value of a float that is a constant, else None."""
+        if self.text[0] == "%":
+            return None
+        digits = self.text.split()[-1].rstrip(")")
+        return float(struct.unpack("<d", struct.pack("<Q", int(digits, 16)))[0])
+
     def like(self, value: Lanes | Number) -> Lanes:
         """A number as a constant of this type."""
         return value if value.__class__ is Lanes else Lanes(self.code, constant_text(value, self.type), self.type)  # type: ignore[arg-type]  # a number

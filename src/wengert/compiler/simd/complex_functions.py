@@ -105,11 +105,28 @@ def power(z: Complex, w: Complex) -> Complex:
     exponent = constant_integer(w)
     if exponent is not None:
         return integer_power(z, exponent)
-    result = exp(w * logarithm(z))
+    result = exp(keep_infinite(w, logarithm(z)))
     is_zero = z.eq(0.0)
     at_zero = select(w.real > 0.0, w.real.like(0.0), math.nan)
     result = Complex(at_zero, at_zero).where(is_zero, result)
     return result.like(1.0).where(w.eq(0.0), result)
+
+
+def keep_infinite(x: Complex, y: Complex) -> Complex:
+    """C's product: infinite if one factor is, or a product of parts, even where the formula gives NaN in both parts."""
+    product = x * y
+    overflows = [is_infinite(a * b) for a in (x.real, x.imag) for b in (y.real, y.imag)]
+    is_far = [is_infinite(z.real) | is_infinite(z.imag) for z in (x, y)]
+    is_lost = product.real.is_nan() & product.imag.is_nan()
+
+    def bounded(z: Complex, is_far: Lanes) -> Complex:
+        """Parts of an infinite number become one or zero, and NaN becomes zero."""
+        size = lambda part: select(is_far & is_infinite(part), part.like(1.0), select(is_far, 0.0, part.abs()))
+        return z.of_parts(lambda part: select(part.is_nan(), 0.0, size(part)).copysign(part))
+
+    direction = bounded(x, is_far[0]) * bounded(y, is_far[1])
+    is_found = is_lost & reduce(lambda a, b: a | b, [*is_far, *overflows])
+    return direction.of_parts(lambda part: part * math.inf).where(is_found, product)
 
 
 def constant_integer(w: Complex) -> int | None:
@@ -128,9 +145,9 @@ def integer_power(z: Complex, n: int) -> Complex:
     while len(squares) < abs(n).bit_length():
         squares.append(squares[-1] * squares[-1])
     result = reduce(lambda x, y: x * y, [square for i, square in enumerate(squares) if abs(n) >> i & 1])
-    if n > 0:
-        return result
-    return z.like(complex(math.nan, math.nan)).where(z.eq(0.0), 1.0 / result)
+    if n < 0:
+        result = 1.0 / result
+    return z.like(0.0 if n > 0 else complex(math.nan, math.nan)).where(z.eq(0.0), result)
 
 
 @function(arithmetic.sqrt, calls=2)

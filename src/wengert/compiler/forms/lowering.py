@@ -178,7 +178,9 @@ class Routine(Lowering):
 lowering: Aspect[Lowering] = Aspect("lowering", "its native code", rest="its expansion is compiled")
 
 complex_lowering: Aspect[Instructions] = Aspect(
-    "complex_lowering", "its instructions for complex numbers", rest="NumPy runs it on complex numbers, or only moves them"
+    "complex_lowering",
+    "its instructions for complex numbers",
+    rest="NumPy runs it on complex numbers, or only moves them",
 )
 
 expansion: Aspect[Callable[..., Any]] = Aspect(

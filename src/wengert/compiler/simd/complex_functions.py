@@ -44,7 +44,7 @@ def in_double(body: Callable[[Complex], Complex]) -> Callable[[Complex], Complex
     """The same in double precision for single precision too, where nothing overflows or cancels."""
 
     def run(z: Complex) -> Complex:
-        return body(z.to("c128")).to("c64") if z.type.kind == "c64" else body(z)
+        return body(z.with_parts("f64")).with_parts("f32") if z.type.kind == "c64" else body(z)
 
     return run
 

@@ -14,6 +14,7 @@ from wengert.compiler.aspects import (
     windows,
 )
 from wengert.compiler.simd import (
+    complex_functions,
     error_function,
     exponential,
     gamma,

@@ -4,6 +4,7 @@ from wengert.compiler.aspects import (
     by_numpy,
     contraction,
     elementwise,
+    fourier,
     indexing,
     linalg,
     predicates,

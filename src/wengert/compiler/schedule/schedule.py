@@ -126,6 +126,10 @@ class Schedule:
         """The extents of the loops that reduce a value."""
         return node.shape[: self.reading_ndim(node)]
 
+    def reduced_axes(self, node: Operation) -> tuple[int, ...]:
+        """The looped axes along which a node reduces its operand."""
+        return tuple([axis for axis in node.params["axis"] if axis < self.reading_ndim(node.args[0])])
+
     def loop_domain(self, node: Operation) -> tuple[int, ...]:
         """The extents of the loops that compute, reduce or scatter a value."""
         form = self.forms[node]
@@ -215,7 +219,8 @@ class Schedule:
 
     def reduction_stage(self, node: Operation, domain: tuple[int, ...], stage: int) -> int:
         """One loop reduces along one set of axes: for others, it stores an expensive operand."""
-        axes, operand = node.params["axis"], node.args[0]
+        operand = node.args[0]
+        axes = self.reduced_axes(node)
         if self.reduced_along.setdefault((domain, stage), axes) == axes:
             return stage
         base, _ = self.source(operand)

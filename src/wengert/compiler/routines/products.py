@@ -13,16 +13,18 @@ from wengert.compiler.forms.matrices import are_float_stacks, is_stack
 from wengert.compiler.routines.call import Operand, RoutineCall
 from wengert.compiler.routines.small_products import small_product
 from wengert.compiler.simd.lanes import Lanes, Type
+from wengert.graph.ir import Operation
 
 
 def write_matmul(call: RoutineCall) -> None:
     """Call gemm, or the function of a small product, for each matrix of a stack, in a loop if there are several."""
     code, out, result = call.code, call.node, call.result
     x, y = call.operands
-    m, n, k = out.shape[-2], out.shape[-1], out.args[0].shape[-1]
+    k = out.args[0].shape[-1]
+    m, n = (out.shape[-2], out.shape[-1]) if out.args[1].ndim > 1 else (out.shape[0], 1)
     element = Type.from_dtype(out.dtype)
     count = math.prod(out.shape[:-2])
-    product = small_product(out, x.is_transposed, y.is_transposed) if call.is_in_loop else None
+    product = small_product(out, x.is_transposed, y.is_transposed) if call.is_in_loop and out.args[1].ndim > 1 else None
     call.name = "product" if product is not None else "gemm"
 
     def multiply(x: Operand, y: Operand, result: Lanes) -> None:
@@ -62,4 +64,12 @@ def write_gemm(
     )
 
 
-MATMUL = Routine(write_matmul, are_float_stacks, reads_transposed=True)
+def is_native(node: Operation) -> bool:
+    """Whether the operands are matrices of one floating-point dtype, stacks of them, or a matrix and a vector."""
+    x, y = node.args
+    if y.ndim == 1:
+        return x.ndim == 2 and x.dtype == y.dtype == node.dtype and node.dtype.kind == "f"
+    return are_float_stacks(node)
+
+
+MATMUL = Routine(write_matmul, is_native, reads_transposed=True)

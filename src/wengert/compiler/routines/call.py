@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from wengert.compiler.kernels.loop_plan import LARGE, LARGE_IN_LOOP
 from wengert.compiler.program.module_text import FunctionText, Shared
 from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Number, Type
 from wengert.core.blas import blas
@@ -80,16 +81,22 @@ class RoutineCall:
         """Call a function of the module."""
         self.code.do(f"call void @{name}({', '.join(a.typed for a in arguments)})")
 
-    def run_on_all_cores(self, name: str, pointers: Sequence[Lanes], extent: int, grain: int) -> None:
+    def run_on_all_cores(
+        self, name: str, pointers: Sequence[Lanes], extent: int, grain: int, work: int | None = None
+    ) -> None:
         """Call a function of (ptr %table, i64 %begin, i64 %end) for parts of a range, which are multiples of `grain`.
 
-        `pointers` are the contents of the table. Threads start and end here, so only long work gains.
+        `pointers` are the contents of the table. Threads start and end here, so only long work gains: one core does it
+        if there are few operations of `work`.
         """
         code = self.code
-        self.shared.uses_threads = True
         table = code.name()
         code.hoisted.append(f"  {table} = alloca [{len(pointers)} x ptr], align 8")
         for i, pointer in enumerate(pointers):
             code.store(pointer, code.offset(Lanes(code, table, PTR), i, PTR))
         size = code.constant(extent, I64)
+        if work is not None and (work < (LARGE_IN_LOOP if self.is_in_loop else LARGE) or extent < 2 * grain):
+            code.do(f"call void @{name}(ptr {table}, i64 0, {size.typed})")
+            return
+        self.shared.uses_threads = True
         code.do(f"call void @wengert.parallel(ptr @{name}, ptr {table}, {size.typed}, i64 {grain})")

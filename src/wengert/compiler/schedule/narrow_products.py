@@ -28,14 +28,15 @@ MOST_PRODUCTS = 64
 def in_narrow_rows(graph: Graph) -> tuple[tuple[int, ...], Graph] | None:
     """The rows of a loop, and the graph with narrow products written out; None if that gains nothing."""
     products = [node for node in graph.operations if is_product(node)]
-    by_rows = {node.shape[0] for node in products if is_by_rows(node)}
-    if len(by_rows) != 1:
+    tall = {node.shape[0] for node in products if is_by_rows(node)}
+    tall |= {m for node in products if node.ndim == 1 and is_over_rows(node, m := node.args[0].shape[1])}
+    if len(tall) != 1:
         return None
-    (m,) = by_rows
+    (m,) = tall
     new: dict[Node, Node] = {}
     for node in graph.operations:
         args = [new.get(a, a) for a in node.args]
-        if node in products and (is_by_rows(node) or is_over_rows(node, m)):
+        if node in products and (is_by_rows(node) and node.shape[0] == m or is_over_rows(node, m)):
             new[node] = written_out(*args, is_over_rows(node, m))
         elif any(x is not y for x, y in zip(args, node.args, strict=True)):
             new[node] = node.with_args(args)
@@ -56,7 +57,7 @@ def is_by_rows(node: Operation) -> bool:
 
 def is_over_rows(node: Operation, m: int) -> bool:
     """Whether the product sums over the rows of tall matrices."""
-    return node.args[0].shape[1] == m and node.size <= MOST_PRODUCTS
+    return node.args[0].shape[1] == m >= max(FEWEST_ROWS, 4 * node.shape[0]) and node.size <= MOST_PRODUCTS
 
 
 def written_out(x: Node, y: Node, is_over_rows: bool) -> Node:

@@ -15,6 +15,7 @@ from wengert.compiler.forms.lowering import MatrixFunction, Routine, lowering_of
 from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.schedule.affine import loop_position, reshape_position
 from wengert.compiler.schedule.gather import Written
+from wengert.compiler.schedule.narrow_products import in_narrow_rows
 from wengert.compiler.schedule.schedule_steps import order_steps
 from wengert.compiler.schedule.short_rows import (
     ROW_INTENSITY,
@@ -103,6 +104,11 @@ class Schedule:
                 self.graph, self.columns = copy_by_columns(graph, rows)
                 self.forms = {node: forms.get(node) or form_of(node, rows) for node in self.graph.nodes}
                 return
+        narrow = in_narrow_rows(graph)
+        if narrow is not None:
+            self.rows, self.graph = narrow
+            self.forms = {node: form_of(node, self.rows) for node in self.graph.nodes}
+            return
         self.forms = plain
 
     def loop_ndim(self, node: Node) -> int:

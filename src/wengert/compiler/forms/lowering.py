@@ -175,6 +175,14 @@ class Routine(Lowering):
         self.reads_transposed = reads_transposed
 
 
+class Alternatives(Lowering):
+    """Several native codes of one operation: a node has the first of them that is for it, or none."""
+
+    def __init__(self, *members: Routine):
+        super().__init__()
+        self.members = members
+
+
 lowering: Aspect[Lowering] = Aspect("lowering", "its native code", rest="its expansion is compiled")
 
 complex_lowering: Aspect[Instructions] = Aspect(
@@ -194,18 +202,26 @@ expansion: Aspect[Callable[..., Any]] = Aspect(
 L = TypeVar("L", bound=Lowering)
 
 
-def lowering_of(node: Operation, kind: type[L]) -> L:
-    """The native code of an operation, known to be of this class."""
+def native_code(node: Operation) -> Lowering | None:
+    """The native code of a node: of several alternatives the one that is for it, and instructions for its dtypes."""
     found = lowering.of(node.primitive)
-    assert isinstance(found, kind), node.primitive.name
+    if isinstance(found, Alternatives):
+        return next((member for member in found.members if member.is_for(node)), None)
+    if is_complex(node) and (found is None or isinstance(found, Instructions)):
+        return complex_lowering.of(node.primitive)
     return found
 
 
-def instructions_of(node: Operation) -> Instructions | None:
-    """The instructions of an elementwise operation on its dtypes."""
-    is_complex = any(x.dtype.kind == "c" for x in (node, *node.args))
-    found = (complex_lowering if is_complex else lowering).of(node.primitive)
-    return found if isinstance(found, Instructions) else None
+def is_complex(node: Operation) -> bool:
+    """Whether a node with one result has complex numbers among its operands, or gives them."""
+    return node.spec.__class__ is Spec and any(x.dtype.kind == "c" for x in (node, *node.args))
+
+
+def lowering_of(node: Operation, kind: type[L]) -> L:
+    """The native code of a node, known to be of this class."""
+    found = native_code(node)
+    assert isinstance(found, kind), node.primitive.name
+    return found
 
 
 def common_kind(operands: Sequence[Any], out: Spec) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.forms.classify import Form
-from wengert.compiler.forms.lowering import Draw, Reduction, common_kind, instructions_of, lowering_of
+from wengert.compiler.forms.lowering import Draw, Instructions, Reduction, common_kind, lowering_of
 from wengert.compiler.kernels.element_sources import SUM, Element, ElementSources
 from wengert.compiler.program.memory_plan import Pointers
 from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, Read, flat_index
@@ -88,8 +88,7 @@ class Elements(ElementSources):
         if form is Form.DRAW:
             return self.draw(node, position, parts)
         kind_of_number = common_kind([a.operand for a in node.args], node.spec)
-        instructions = instructions_of(node)
-        assert instructions is not None, node.primitive.name
+        instructions = lowering_of(node, Instructions)
         value = instructions.write(self.align(parts), kind_of_number, node.params)
         return value.to(Type.from_dtype(node.dtype).kind)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from wengert.compiler.kernels.threads import WAKE, share_work
 from wengert.compiler.program.module_text import FunctionText, Shared
-from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Number, Type
+from wengert.compiler.simd.lanes import PTR, Code, Lanes, Number, Type
 from wengert.core.blas import blas
 from wengert.graph.ir import Operation
 
@@ -80,10 +81,10 @@ class RoutineCall:
         """Call a function of the module."""
         self.code.do(f"call void @{name}({', '.join(a.typed for a in arguments)})")
 
-    def run_on_all_cores(self, name: str, pointers: Sequence[Lanes], extent: int, grain: int) -> None:
+    def run_on_all_cores(self, name: str, pointers: Sequence[Lanes], extent: int, grain: int, work: int = WAKE) -> None:
         """Call a function of (ptr %table, i64 %begin, i64 %end) for parts of a range, which are multiples of `grain`.
 
-        `pointers` are the contents of the table. Threads start and end here, so only long work gains.
+        `pointers` are the contents of the table, `work` is the number of scalar operations.
         """
         code = self.code
         self.shared.uses_threads = True
@@ -91,5 +92,4 @@ class RoutineCall:
         code.hoisted.append(f"  {table} = alloca [{len(pointers)} x ptr], align 8")
         for i, pointer in enumerate(pointers):
             code.store(pointer, code.offset(Lanes(code, table, PTR), i, PTR))
-        size = code.constant(extent, I64)
-        code.do(f"call void @wengert.parallel(ptr @{name}, ptr {table}, {size.typed}, i64 {grain})")
+        share_work(code, name, Lanes(code, table, PTR), extent, grain, work)

@@ -26,7 +26,7 @@ from wengert.compiler.routines.fourier.numbers import (
 )
 from wengert.compiler.routines.fourier.passes import block_of_result, transform_lanes
 from wengert.compiler.routines.fourier.plan import TRANSPOSE_COST, lanes_cost, most_lanes
-from wengert.compiler.routines.fourier.task import STEP_PARAMETERS, Step, Task, run_step, step_arguments
+from wengert.compiler.routines.fourier.task import LARGE, STEP_PARAMETERS, Step, Task, run_step, step_arguments
 from wengert.compiler.simd.lanes import Code, Lanes, Type
 
 
@@ -83,7 +83,7 @@ class Batch(NamedTuple):
     @property
     def memory(self) -> int:
         """The numbers that it needs besides source and target."""
-        return self.step.all_memory
+        return self.step.memory if self.cost < LARGE else self.step.all_memory
 
     def write(self, call: RoutineCall, source: Lanes, target: Lanes, memory: Lanes, is_large: bool) -> None:
         """Run all transforms."""

@@ -15,7 +15,7 @@ from wengert.compiler.routines.fourier.chirp import Chirp
 from wengert.compiler.routines.fourier.line import Line
 from wengert.compiler.routines.fourier.numbers import Pair, load_neighbours, store_neighbours
 from wengert.compiler.routines.fourier.plan import is_smooth, signal_cost
-from wengert.compiler.routines.fourier.task import STEP_PARAMETERS, Step, Task, run_step, step_arguments
+from wengert.compiler.routines.fourier.task import LARGE, STEP_PARAMETERS, Step, Task, run_step, step_arguments
 from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type
 
 
@@ -63,6 +63,8 @@ class Signals(NamedTuple):
     @property
     def memory(self) -> int:
         """The numbers that it needs besides source and target."""
+        if self.cost < LARGE:
+            return self.step.memory
         if not self.is_split:
             return self.step.all_memory
         assert isinstance(self.transform, Line)

@@ -15,6 +15,7 @@ from wengert.compiler.aspects import (
     windows,
 )
 from wengert.compiler.simd import (
+    complex_functions,
     error_function,
     exponential,
     gamma,

@@ -9,7 +9,6 @@ from wengert.ops.calculus import differences
 from wengert.ops.elementwise import arithmetic, bits, choices, exponential, predicates, trigonometric
 from wengert.ops.indexing import subscripts, taking
 from wengert.ops.linear_algebra import (
-    cholesky,
     factorizations,
     gauge,
     least_squares,
@@ -84,7 +83,6 @@ lowering.without(
 lowering.without(
     "LAPACK factors the matrix",
     *(
-        cholesky._cholesky,
         factorizations._lu,
         factorizations._lu_order,
         factorizations._qr,
@@ -93,15 +91,7 @@ lowering.without(
     ),
     *(spectral._eigh, spectral._eig, spectral._svd, gauge._anchor),
     *(least_squares._lstsq, least_squares._pinv, least_squares._matrix_rank),
-    *(
-        systems.factored,
-        systems._solve,
-        systems._inv,
-        systems._det,
-        systems._det_sign,
-        systems._logdet,
-        systems._cofactor,
-    ),
+    systems.factored,
     *(matrix_functions._expm, matrix_functions._expm_frechet, matrix_functions._logm, matrix_functions._logm_frechet),
     *(matrix_functions._sqrtm, structured._solve_banded, structured._sylvester),
 )

@@ -13,8 +13,11 @@ from wengert.compiler.simd.lanes import Type
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 
-RAISED, NO_MEMORY, OUT_OF_BOUNDS = 1, 2, 3
-"""What `wengert.run` returns if it fails; if Python raised an exception, it is still set."""
+RAISED, NO_MEMORY, FIRST_FAILURE = 1, 2, 3
+"""What `wengert.run` returns if it fails; if Python raised an exception, it is still set.
+
+For the failures of kernels (`failures.py`), the first one's number and those that follow.
+"""
 
 SMALL = 1 << 15
 """Operands of at most so many bytes are copied for Python, which is faster than to find out if Python kept them."""

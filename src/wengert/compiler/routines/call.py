@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from wengert.compiler.kernels.loop_plan import SHARED
 from wengert.compiler.kernels.threads import WAKE, share_work
 from wengert.compiler.program.module_text import FunctionText, Shared
 from wengert.compiler.program.program import Table
@@ -97,9 +98,12 @@ class RoutineCall:
         `pointers` are the contents of the table, `work` is the number of scalar operations.
         """
         code = self.code
-        self.shared.uses_threads = True
         table = code.name()
         code.hoisted.append(f"  {table} = alloca [{len(pointers)} x ptr], align 8")
         for i, pointer in enumerate(pointers):
             code.store(pointer, code.offset(Lanes(code, table, PTR), i, PTR))
+        if work < SHARED or extent < 2 * grain:
+            code.do(f"call void @{name}(ptr {table}, i64 0, i64 {extent})")
+            return
+        self.shared.uses_threads = True
         share_work(code, name, Lanes(code, table, PTR), extent, grain, work)

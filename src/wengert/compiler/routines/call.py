@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from wengert.compiler.program.module_text import FunctionText, Shared
-from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Number, Type
+from wengert.compiler.simd.lanes import PTR, Code, Lanes, Number, Type
 from wengert.core.blas import blas
 from wengert.graph.ir import Operation
 
@@ -85,11 +85,19 @@ class RoutineCall:
 
         `pointers` are the contents of the table. Threads start and end here, so only long work gains.
         """
-        code = self.code
         self.shared.uses_threads = True
-        table = code.name()
-        code.hoisted.append(f"  {table} = alloca [{len(pointers)} x ptr], align 8")
+        table = self.table_of(pointers)
+        self.code.do(f"call void @wengert.parallel(ptr @{name}, {table.typed}, i64 {extent}, i64 {grain})")
+
+    def run_on_one_core(self, name: str, pointers: Sequence[Lanes], extent: int) -> None:
+        """Call such a function for the whole range."""
+        self.code.do(f"call void @{name}({self.table_of(pointers).typed}, i64 0, i64 {extent})")
+
+    def table_of(self, pointers: Sequence[Lanes]) -> Lanes:
+        """A table with these contents, on the stack."""
+        code = self.code
+        table = Lanes(code, code.name(), PTR)
+        code.hoisted.append(f"  {table.text} = alloca [{len(pointers)} x ptr], align 8")
         for i, pointer in enumerate(pointers):
-            code.store(pointer, code.offset(Lanes(code, table, PTR), i, PTR))
-        size = code.constant(extent, I64)
-        code.do(f"call void @wengert.parallel(ptr @{name}, ptr {table}, {size.typed}, i64 {grain})")
+            code.store(pointer, code.offset(table, i, PTR))
+        return table

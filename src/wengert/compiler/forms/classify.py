@@ -14,8 +14,8 @@ from wengert.compiler.forms.lowering import (
     Routine,
     Scatter,
     View,
-    lowering,
     lowering_of,
+    native_code,
 )
 from wengert.compiler.schedule.affine import loop_position
 from wengert.compiler.schedule.gather import Written, is_native_key
@@ -63,7 +63,7 @@ def form_of(node: Node, rows: tuple[int, ...], is_tiny: bool = False) -> Form:
         return Form.OUTPUT
     if node.primitive in (LOOP, SWITCH):
         return Form.LOOP if is_native_control(node) else Form.FALLBACK
-    found = lowering.of(node.primitive)
+    found = native_code(node)
     if isinstance(found, Routine):
         return Form.ROUTINE if found.is_for(node) else Form.FALLBACK
     has_specs = node.spec.__class__ is Spec and all(x.dtype in SUPPORTED for x in (node, *node.args))
@@ -80,7 +80,7 @@ def is_native_control(node: Operation) -> bool:
 
 def _native_form(node: Operation, rows: tuple[int, ...], is_tiny: bool) -> Form | None:
     """The form of an operation on supported dtypes; None if NumPy runs it."""
-    match lowering.of(node.primitive):
+    match native_code(node):
         case View():
             return Form.VIEW
         case Instructions() as found:
@@ -142,13 +142,13 @@ def is_small_update(node: Operation) -> bool:
 
 def is_update(node: Operation) -> bool:
     """Whether an operation writes to a copy of its first operand, or adds to it."""
-    found = lowering.of(node.primitive)
+    found = native_code(node)
     return isinstance(found, Scatter) and found.arity == 2
 
 
 def operation_cost(node: Operation) -> int:
     """The cost of one element, in additions."""
-    found = lowering.of(node.primitive)
+    found = native_code(node)
     return found.cost if found is not None else 1
 
 
@@ -156,4 +156,4 @@ def scalar_operations(node: Operation) -> int:
     """The number of scalar operations of a node."""
     if node.spec.__class__ is not Spec:
         return 0
-    return max(node.size, node.args[0].size) if isinstance(lowering.of(node.primitive), Reduction) else node.size
+    return max(node.size, node.args[0].size) if isinstance(native_code(node), Reduction) else node.size

@@ -170,6 +170,14 @@ class Routine(Lowering):
         self.reads_transposed = reads_transposed
 
 
+class Alternatives(Lowering):
+    """Several native codes of one operation: a node has the first of them that is for it, or none."""
+
+    def __init__(self, *members: Routine):
+        super().__init__()
+        self.members = members
+
+
 lowering: Aspect[Lowering] = Aspect("lowering", "its native code", rest="its expansion is compiled")
 
 expansion: Aspect[Callable[..., Any]] = Aspect(
@@ -183,9 +191,17 @@ expansion: Aspect[Callable[..., Any]] = Aspect(
 L = TypeVar("L", bound=Lowering)
 
 
-def lowering_of(node: Operation, kind: type[L]) -> L:
-    """The native code of an operation, known to be of this class."""
+def native_code(node: Operation) -> Lowering | None:
+    """The native code of a node: that of its operation, or of several alternatives the one that is for the node."""
     found = lowering.of(node.primitive)
+    if isinstance(found, Alternatives):
+        return next((member for member in found.members if member.is_for(node)), None)
+    return found
+
+
+def lowering_of(node: Operation, kind: type[L]) -> L:
+    """The native code of a node, known to be of this class."""
+    found = native_code(node)
     assert isinstance(found, kind), node.primitive.name
     return found
 

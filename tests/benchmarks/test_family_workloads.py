@@ -27,7 +27,13 @@ from benchmarks.workloads import (
 )
 
 OURS = "wengert compiled"
-TINY = dict.fromkeys(FAMILY_WORKLOADS, 40) | {"kalman": 5, "quantum": 3, "warp": 16, "embedding": 300}
+TINY = dict.fromkeys(FAMILY_WORKLOADS, 40) | {
+    "kalman": 5,
+    "quantum": 3,
+    "quantum-pairs": 3,
+    "warp": 16,
+    "embedding": 300,
+}
 PEER = """
 import json, sys
 from benchmarks import runner

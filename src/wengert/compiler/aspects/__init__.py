@@ -2,6 +2,7 @@
 
 from wengert.compiler.aspects import (
     by_numpy,
+    complex_numbers,
     contraction,
     elementwise,
     indexing,

@@ -6,7 +6,7 @@ from wengert.compiler.forms.lowering import lowering
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP
 from wengert.ops.calculus import differences
-from wengert.ops.elementwise import arithmetic, bits, choices, complex_numbers, exponential, predicates, trigonometric
+from wengert.ops.elementwise import arithmetic, bits, choices, exponential, predicates, trigonometric
 from wengert.ops.indexing import subscripts, taking
 from wengert.ops.linear_algebra import gauge, matrix_functions, spectral, structured
 from wengert.ops.reductions import cumulative, extremes, without_nan
@@ -26,7 +26,6 @@ lowering.without(
         exponential.logaddexp2,
         trigonometric._sinc,
         choices.nextafter,
-        complex_numbers._angle,
     ),
     *(predicates.floor_divide, predicates._round, predicates.left_shift, predicates.right_shift, predicates._isclose),
     *(

@@ -6,6 +6,7 @@ and what is singular, are NumPy's. All systems with one matrix share its factors
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,16 @@ from wengert.compiler.routines import factorizations as routines
 from wengert.compiler.routines import spectral as spectral_routines
 from wengert.compiler.routines import systems as system_routines
 from wengert.ops.elementwise.choices import where
+from wengert.ops.elementwise.complex_numbers import angle, real
 from wengert.ops.elementwise.exponential import exp, log
 from wengert.ops.elementwise.predicates import equal, greater, less, logical_xor, not_equal
 from wengert.ops.linear_algebra import cholesky, factorizations, gauge, least_squares, spectral, systems
-from wengert.ops.linear_algebra.triangular import _solve_triangular, transpose_matrix
+from wengert.ops.linear_algebra.triangular import _solve_triangular, adjoint, transpose_matrix
 from wengert.ops.reductions.extremes import max as max_
 from wengert.ops.reductions.cumulative import prod
 from wengert.ops.reductions.logical import any as any_
 from wengert.ops.reductions.sums import sum as sum_
+from wengert.ops.shape.casting import astype
 from wengert.ops.shape.rearranging import diagonal
 from wengert.ops.shape.reshaping import expand_dims
 
@@ -59,6 +62,35 @@ def expand_coincident(x: Any) -> Any:
 
 
 
+# NumPy computes in double precision, whatever the dtype
+
+WIDE = {"f": np.dtype("f8"), "F": np.dtype("c16")}
+
+
+def in_double(operation: Callable, expand: Callable = lambda *args, **params: None) -> Callable:
+    """The expansion of an operation that computes in double precision; `expand` is that of other dtypes."""
+
+    def rule(*args: Any, **params: Any) -> Any:
+        dtype = args[0].dtype
+        if dtype.char not in WIDE:
+            return expand(*args, **params)
+        wide = [astype(a, WIDE[dtype.char], copy=False) for a in args]
+        found = expand(*wide, **params)
+        return astype(operation(*wide, **params) if found is None else found, dtype)
+
+    return rule
+
+
+for wide in (
+    *(cholesky._cholesky, factorizations._qr, factorizations._complement, systems._cofactor),
+    *(spectral._eigh, spectral._svd, least_squares._lstsq),
+):
+    expansion.enter(in_double(wide), wide)
+
+
+# Systems and determinants
+
+
 def are_factors(x: Any, factors: Any) -> bool:
     """Whether these are the factors of each matrix."""
     return factors.shape == (*x.shape[:-2], x.shape[-1] + 1, x.shape[-1])
@@ -69,11 +101,12 @@ def expand_solve(x: Any, y: Any, factors: Any, trans: int) -> Any:
     """By factors that all systems share."""
     if are_factors(x, factors) or not x.size:
         return None
-    turned = transpose_matrix(x)
-    return systems.solution(turned, y, systems.factored(turned), 1 - trans)
+    wide = WIDE.get(x.dtype.char, x.dtype)
+    turned = transpose_matrix(astype(x, wide, copy=False))
+    out = systems.solution(turned, astype(y, wide, copy=False), systems.factored(turned), 1 - trans)
+    return astype(out, x.dtype, copy=False)
 
 
-@expansion(systems._inv)
 def expand_inv(x: Any) -> Any:
     """By the systems whose right-hand sides are the unit vectors, as in NumPy."""
     if not x.size:
@@ -85,67 +118,72 @@ def expand_inv(x: Any) -> Any:
 def sign_and_log(x: Any, factors: Any) -> tuple[Any, Any]:
     """The sign of the determinant and the logarithm of its absolute value, from the pivots; 0 if one of them is."""
     n = x.shape[-1]
-    pivots, order = diagonal(factors[..., :n, :], 0, -2, -1), factors[..., n, :]
-    is_singular = any_(equal(pivots, 0.0), -1)
-    exchanged = not_equal(order, np.arange(n, dtype=x.dtype))
-    sign = prod(where(logical_xor(less(pivots, 0.0), exchanged), -1.0, np.ones(n, x.dtype)), -1)
-    size = sum_(log(abs(pivots)), -1)
-    return where(is_singular, 0.0, sign), where(is_singular, -np.inf, size)
+    pivots, order = diagonal(factors[..., :n, :], 0, -2, -1), real(factors[..., n, :])
+    is_zero, sizes = equal(pivots, 0.0), abs(pivots)
+    is_singular = any_(is_zero, -1)
+    one = np.ones(n, sizes.dtype)
+    exchanged = not_equal(order, np.arange(n, dtype=sizes.dtype))
+    if x.dtype.kind == "c":
+        sign = prod(pivots / where(is_zero, one, sizes) * where(exchanged, -one, one), -1)
+    else:
+        sign = prod(where(logical_xor(less(pivots, 0.0), exchanged), -one, one), -1)
+    return where(is_singular, 0.0, sign), where(is_singular, -np.inf, sum_(log(sizes), -1))
 
 
-def factors_of_determinant(x: Any, factors: Any) -> Any:
-    """The given factors, or else those that NumPy would find; None if there are no numbers in x."""
-    if not x.size or x.dtype.kind != "f":
-        return None
-    return factors if are_factors(x, factors) else systems.factored(transpose_matrix(x))
+def from_factors(choose: Callable[[Any, Any], Any]) -> Callable:
+    """The expansion of a function of the sign and the logarithm; without factors NumPy factors in double precision."""
+
+    def rule(x: Any, factors: Any = None) -> Any:
+        if not x.size:
+            return None
+        if factors is not None and are_factors(x, factors):
+            return choose(*sign_and_log(x, factors))
+        wide = transpose_matrix(astype(x, WIDE.get(x.dtype.char, x.dtype), copy=False))
+        return astype(choose(*sign_and_log(wide, systems.factored(wide))), x.dtype, copy=False)
+
+    return rule
 
 
-@expansion(systems._logdet)
-def expand_logdet(x: Any, factors: Any) -> Any:
-    """From the pivots."""
-    found = factors_of_determinant(x, factors)
-    return None if found is None else sign_and_log(x, found)[1]
+def log_of_determinant(sign: Any, size: Any) -> Any:
+    """A complex determinant has a complex logarithm."""
+    return size + 1j * angle(sign) if sign.dtype.kind == "c" else size
 
 
-@expansion(systems._det_sign)
-def expand_det_sign(x: Any, factors: Any) -> Any:
-    """From the pivots."""
-    found = factors_of_determinant(x, factors)
-    return None if found is None else sign_and_log(x, found)[0]
+expansion.enter(in_double(systems._inv, expand_inv), systems._inv)
+expansion.enter(from_factors(lambda sign, size: sign * exp(size)), systems._det)
+expansion.enter(from_factors(log_of_determinant), systems._logdet)
+expansion.enter(from_factors(lambda sign, size: sign), systems._det_sign)
 
 
-@expansion(systems._det)
-def expand_det(x: Any) -> Any:
-    """From the pivots, by their logarithms: as in NumPy, only the result overflows."""
-    if not x.size or x.dtype.kind != "f":
-        return None
-    sign, size = sign_and_log(x, systems.factored(transpose_matrix(x)))
-    return sign * exp(size)
+# Singular values
 
 
-@expansion(least_squares._pinv)
 def expand_pinv(x: Any, rcond: float) -> Any:
     """From the singular values that are not too small."""
-    if not x.size or x.dtype.kind != "f":
+    if not x.size:
         return None
     u, s, v = singular_parts(x)
     is_large = greater(s, rcond * max_(s, -1, keepdims=True))
     inverse = where(is_large, 1.0 / where(is_large, s, 1.0), 0.0)
-    return v @ (inverse[..., None] * transpose_matrix(u))
+    return v @ (inverse[..., None] * adjoint(u))
 
 
 def singular_parts(x: Any) -> tuple[Any, Any, Any]:
     """U, the singular values and V."""
     rows, k = x.shape[-2], min(x.shape[-2:])
     packed = spectral._svd(x, full_matrices=False)
-    return packed[..., :rows, :], packed[..., rows, :k], packed[..., rows + 1 :, :]
+    return packed[..., :rows, :], real(packed[..., rows, :k]), packed[..., rows + 1 :, :]
+
+
+expansion.enter(in_double(least_squares._pinv, expand_pinv), least_squares._pinv)
 
 
 @expansion(least_squares._matrix_rank)
 def expand_matrix_rank(x: Any, limit: float, hermitian: bool, relative: bool) -> Any:
     """The number of singular values that are large enough."""
-    if not x.size or x.dtype.kind != "f":
+    if not x.size:
         return None
-    values = abs(spectral._eigh(x, UPLO="L")[..., 0, :]) if hermitian else singular_parts(x)[1]
+    x = astype(x, WIDE.get(x.dtype.char, x.dtype), copy=False)
+    values = abs(real(spectral._eigh(x, UPLO="L")[..., 0, :])) if hermitian else singular_parts(x)[1]
     bound = limit * max_(values, -1, keepdims=True) if relative else limit
     return sum_(greater(values, bound), -1)

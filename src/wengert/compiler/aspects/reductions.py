@@ -57,8 +57,8 @@ def greatest(type: Type) -> Any:
 
 lowering.enter(Reduction(add, lambda type: 0), sums._sum)
 lowering.enter(Reduction(multiply, lambda type: 1), _prod)
-lowering.enter(Reduction(larger, least), extremes._max)
-lowering.enter(Reduction(smaller, greatest), extremes._min)
+lowering.enter(Reduction(larger, least, is_ordered=True), extremes._max)
+lowering.enter(Reduction(smaller, greatest, is_ordered=True), extremes._min)
 lowering.enter(Reduction(lambda x, y: x & y, lambda type: True), logical._all)
 lowering.enter(Reduction(lambda x, y: x | y, lambda type: False), logical._any)
 
@@ -74,7 +74,7 @@ def expand_mean(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
 @expansion(sums._logsumexp)
 def expand_logsumexp(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
     """The exponentials of the distances to the largest term do not overflow."""
-    if not x.size:
+    if not x.size or x.dtype.kind == "c":
         return None
     largest, weights = scaled_exponentials(x, axis)
     total = log(sum_(weights, axis, keepdims=True)) + largest

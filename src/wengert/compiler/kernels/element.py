@@ -19,6 +19,7 @@ from wengert.compiler.program.memory_plan import Pointers
 from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, Read, flat_index
 from wengert.compiler.schedule.gather import IndexedPosition, gather_source
 from wengert.compiler.schedule.schedule import Schedule
+from wengert.compiler.simd.complex_lanes import Complex, constant
 from wengert.compiler.simd.lane_operations import (
     any_lane,
     gather_lanes,
@@ -27,6 +28,7 @@ from wengert.compiler.simd.lane_operations import (
     pick_lanes,
     scatter_lanes,
     splat,
+    store_element,
 )
 from wengert.compiler.simd.lanes import I64, Code, Lanes, Type, fma, select
 from wengert.graph.ir import Constant, Node, Operation
@@ -86,7 +88,8 @@ class Elements(ElementSources):
         if form is Form.DRAW:
             return self.draw(node, position, parts)
         kind_of_number = common_kind([a.operand for a in node.args], node.spec)
-        value = lowering_of(node, Instructions).write(self.align(parts), kind_of_number, node.params)
+        instructions = lowering_of(node, Instructions)
+        value = instructions.write(self.align(parts), kind_of_number, node.params)
         return value.to(Type.from_dtype(node.dtype).kind)
 
     # Lanes
@@ -100,6 +103,8 @@ class Elements(ElementSources):
         """One value in every lane, written once in a block."""
         if x.type.lanes == lanes:
             return x
+        if isinstance(x, Complex):
+            return x.of_parts(lambda part: self.splat(part, lanes))
         if x.text[0] != "%":
             type = Type(x.type.kind, lanes)
             return Lanes(self.code, f"splat ({x.type.scalar} {x.text})", type)
@@ -148,7 +153,7 @@ class Elements(ElementSources):
         """An element of a value in memory; zero outside its bounds, for reads that a choice then ignores."""
         if isinstance(node, Constant) and (node.weak or node.size == 1):
             value = node.value.item() if isinstance(node.value, np.ndarray | np.generic) else node.value
-            return self.code.constant(value, Type.from_dtype(node.dtype))
+            return constant(self.code, value, Type.from_dtype(node.dtype))
         mask = None
         if not self.is_flat:
             for i, n in zip(position, node.shape, strict=True):
@@ -164,7 +169,7 @@ class Elements(ElementSources):
         """Elements from memory: neighbours at once, one for all lanes, or each lane by itself."""
         code = self.code
         stride, lanes = lane_stride(index)
-        align = type.bits // 8
+        align = type.align
         first = self.evaluate(index, False)
         if mask is not None:
             lanes = max(lanes, mask.type.lanes)
@@ -196,11 +201,10 @@ class Elements(ElementSources):
         value = value.to(value.type.in_memory.kind)
         stride, lanes = lane_stride(index)
         value = self.splat(value, lanes)
-        align = value.type.bits // 8
         if lanes == 1 or stride == 1:
-            self.code.store(value, self.code.offset(base, self.evaluate(index, False), value.type), align)
+            store_element(value, self.code.offset(base, self.evaluate(index, False), value.type), value.type.align)
         else:
-            scatter_lanes(value, base, self.evaluate(index, True), align)
+            scatter_lanes(value, base, self.evaluate(index, True), value.type.align)
 
     # Operations that are not elementwise
 
@@ -210,7 +214,7 @@ class Elements(ElementSources):
         value: Lanes | None = None
         for read in reversed(reads):
             known = None if read.operand is None else self.known[node.args[read.operand], read.position]
-            part = self.code.constant(0, Type(kind)) if known is None else known.to(kind)
+            part = constant(self.code, 0, Type(kind)) if known is None else known.to(kind)
             if value is None:
                 value = part
                 continue
@@ -239,7 +243,7 @@ class Elements(ElementSources):
         if self.factors(node) is not None:
             pairs = zip(terms[::2], terms[1::2], strict=True)
             return reduce(lambda total, pair: fma(pair[0], pair[1], total), pairs, terms[0].like(0.0))
-        if node.primitive is SUM and terms[0].type.is_float:
+        if node.primitive is SUM and terms[0].type.part.is_float:
             terms[0] = terms[0] + 0.0
         return reduce(lowering_of(node, Reduction).fold, terms)
 
@@ -256,7 +260,7 @@ class Elements(ElementSources):
             value = self.read_memory(base, affine, type, None, is_overwritten)
         else:
             index = start if affine == ZERO else self.sum(start, self.evaluate(affine, True))
-            value = gather_lanes(base, index, Type(type.kind, index.type.lanes), type.bits // 8, None)
+            value = gather_lanes(base, index, Type(type.kind, index.type.lanes), type.align, None)
         return value.ne(0) if source.dtype.kind == "b" else value
 
     def computed_index(self, arrays: Sequence[Node], indexed: IndexedPosition) -> tuple[Lanes | None, Affine]:

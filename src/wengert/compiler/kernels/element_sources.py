@@ -104,7 +104,7 @@ class ElementSources:
             return None
         x, y = product.args
         is_only_use = self.schedule.uses[product] == 1 and not self.is_stored(product)
-        return (x, y) if is_only_use and node.dtype.kind == "f" and x.dtype == y.dtype == node.dtype else None
+        return (x, y) if is_only_use and node.dtype.kind in "fc" and x.dtype == y.dtype == node.dtype else None
 
     def index_elements(self, arrays: Sequence[Node], indexed: IndexedPosition) -> list[Element]:
         """The elements of the index arrays, which broadcast against each other."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from wengert.compiler.forms.classify import Form
 from wengert.compiler.kernels.accumulators import Accumulators, write_combination
 from wengert.compiler.kernels.element import Elements
-from wengert.compiler.kernels.loop_plan import ACCUMULATORS, PIECES, LoopPlan
+from wengert.compiler.kernels.loop_plan import ACCUMULATORS, LARGE, PIECES, SHARED, LoopPlan
 from wengert.compiler.program.memory_plan import POINTER, Memory, Pointers
 from wengert.compiler.schedule.affine import Affine
 from wengert.compiler.schedule.gather import Written
@@ -28,17 +28,24 @@ from wengert.graph.ir import Operation
 class KernelText(NamedTuple):
     """The LLVM text of a kernel.
 
-    Its outermost loop runs to `extent` in steps of `grain`; `combine` folds the results of its pieces.
+    Its outermost loop runs to `extent` in steps of `grain`, and threads may share it if it `is_shared`; `work` is the
+    number of scalar operations. `combine` folds the results of its pieces.
     """
 
     name: str
     text: str
     extent: int
     grain: int
-    is_large: bool
+    work: int
+    is_shared: bool
     combine: str | None
     code: Code
     is_inline: bool = False
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it takes long, on all cores."""
+        return self.is_shared and self.work >= LARGE
 
     @property
     def length(self) -> int:
@@ -111,7 +118,8 @@ class KernelWriter:
         has_threads = (is_cut or outer in plan.kept_axes) and self.kernel.scatter is None and extent >= 2 * grain
         is_inline = self.schedule.is_inline
         text = kernel_function(self.name, self.code, is_inline)
-        return KernelText(self.name, text, extent, grain, plan.is_large and has_threads, combine, self.code, is_inline)
+        is_shared = plan.work >= SHARED and has_threads
+        return KernelText(self.name, text, extent, grain, plan.work, is_shared, combine, self.code, is_inline)
 
     @contextmanager
     def loop(self, start: Lanes | int, stop: Lanes | int, step: int) -> Iterator[Lanes]:

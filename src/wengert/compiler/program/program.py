@@ -57,7 +57,8 @@ class Program(NamedTuple):
     fallbacks: tuple[Fallback, ...]
     inputs: tuple[Spec, ...]
     outputs: tuple[Spec, ...]
-    is_large: bool
+    is_large: bool  # other threads of Python run meanwhile
+    uses_threads: bool
     blas_functions: tuple[str, ...]
     summary: tuple[str, ...]
     arena: int  # in bytes

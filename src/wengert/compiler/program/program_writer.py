@@ -10,6 +10,7 @@ from wengert.compiler.forms.classify import Form
 from wengert.compiler.forms.lowering import Routine, lowering_of
 from wengert.compiler.forms.prepare import prepare_body
 from wengert.compiler.kernels.kernel import KernelText
+from wengert.compiler.kernels.threads import share_work
 from wengert.compiler.program.control_text import LoopWriter, SwitchWriter
 from wengert.compiler.program.kept_memory import LARGE_ARENA
 from wengert.compiler.program.memory_plan import ALIGNMENT, Slot, address, aligned_size, is_immediate
@@ -93,6 +94,7 @@ class ProgramWriter:
             tuple(shared.fallbacks),
             tuple(node.spec for node in graph.inputs),
             tuple(node.spec for node in graph.outputs),
+            shared.is_large,
             shared.is_parallel,
             tuple(sorted(shared.blas_functions)),
             tuple(self.summary),
@@ -251,17 +253,15 @@ class ProgramWriter:
         extent = code.constant(kernel.extent, I64)
         if step.scatter is not None:
             self.begin_scatter(step.scatter)
-        if kernel.is_large:
-            code.do(
-                f"call void @wengert.parallel(ptr @{kernel.name}, {table.typed}, {extent.typed}, i64 {kernel.grain})"
-            )
+        if kernel.is_shared:
+            share_work(code, kernel.name, table, kernel.extent, kernel.grain, kernel.work)
         else:
             code.do(f"call void @{kernel.name}({table.typed}, i64 0, {extent.typed})")
         if kernel.combine is not None:
             code.do(f"call void @{kernel.name}.combine({table.typed}, i64 0, i64 0)")
         stored = ", ".join([f"{n.spec!r}" for n in step.maps] + [f"{n.primitive.name} {n.spec!r}" for n in step.folds])
         self.summary.append(
-            f"{kernel.name}: loop over {list(step.domain)} -> {stored}" + (", on all cores" if kernel.is_large else "")
+            f"{kernel.name}: loop over {list(step.domain)} -> {stored}" + (", on all cores" if kernel.is_shared else "")
         )
 
     def begin_scatter(self, node: Operation) -> None:

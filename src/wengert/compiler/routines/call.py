@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from wengert.compiler.kernels.threads import WAKE, share_work
 from wengert.compiler.program.module_text import FunctionText, Shared
 from wengert.compiler.simd.lanes import PTR, Code, Lanes, Number, Type
 from wengert.core.blas import blas
@@ -80,14 +81,13 @@ class RoutineCall:
         """Call a function of the module."""
         self.code.do(f"call void @{name}({', '.join(a.typed for a in arguments)})")
 
-    def run_on_all_cores(self, name: str, pointers: Sequence[Lanes], extent: int, grain: int) -> None:
+    def run_on_all_cores(self, name: str, pointers: Sequence[Lanes], extent: int, grain: int, work: int = WAKE) -> None:
         """Call a function of (ptr %table, i64 %begin, i64 %end) for parts of a range, which are multiples of `grain`.
 
-        `pointers` are the contents of the table. Threads start and end here, so only long work gains.
+        `pointers` are the contents of the table, `work` is the number of scalar operations.
         """
         self.shared.uses_threads = True
-        table = self.table_of(pointers)
-        self.code.do(f"call void @wengert.parallel(ptr @{name}, {table.typed}, i64 {extent}, i64 {grain})")
+        share_work(self.code, name, self.table_of(pointers), extent, grain, work)
 
     def run_on_one_core(self, name: str, pointers: Sequence[Lanes], extent: int) -> None:
         """Call such a function for the whole range."""

@@ -18,14 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiler.forms.lowering import Routine
+from wengert.compiler.forms.matrices import blas_letter
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.simd.lanes import BOOL, I64, PTR, Code, Lanes, Number, Type
 from wengert.core.blas import blas
 from wengert.graph.ir import Constant, Operation
 
-LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
-"""The first letter of LAPACK's functions for a dtype."""
 PARTS = 16
 """A large stack is cut into so many parts, each with a workspace of its own."""
 LARGE_STACK, LARGE_IN_LOOP = 1 << 22, 1 << 25
@@ -46,7 +45,7 @@ class Element(NamedTuple):
     def of(cls, dtype: np.dtype) -> Element:
         """The elements of a dtype."""
         parts = 2 if dtype.kind == "c" else 1
-        return cls(LETTERS[dtype.char], Type(f"f{8 * dtype.itemsize // parts}"), parts)
+        return cls(blas_letter(dtype), Type(f"f{8 * dtype.itemsize // parts}"), parts)
 
     @property
     def moved(self) -> Type:
@@ -68,7 +67,7 @@ class Element(NamedTuple):
 def are_factorable(node: Operation) -> bool:
     """Whether the operands are matrices of one of LAPACK's dtypes, in memory, and nothing is empty."""
     return node.size > 0 and all(
-        a.dtype.char in LETTERS
+        a.dtype.char in "fdFD"
         and a.dtype == node.args[0].dtype
         and a.ndim >= 2
         and a.size > 0
@@ -283,7 +282,7 @@ class MatrixRoutine(Routine):
         workspace = call.workspace if call.workspace is not None else Lanes(code, "null", PTR)
         pointers = [*[operand.pointer for operand in call.operands], call.result, flag, workspace]
         if parts > 1:
-            call.run_on_all_cores(name, pointers, parts, 1)
+            call.run_on_all_cores(name, pointers, parts, 1, self.work(node) * math.prod(stack_of(node)))
         else:
             call.run_on_one_core(name, pointers, 1)
         return code.load(flag, I64).ne(0) if self.may_fail(node) else None

@@ -8,7 +8,7 @@ from wengert.control.loop import LOOP
 from wengert.ops.calculus import differences
 from wengert.ops.elementwise import arithmetic, bits, choices, exponential, predicates, trigonometric
 from wengert.ops.indexing import subscripts, taking
-from wengert.ops.linear_algebra import gauge, matrix_functions, spectral, structured
+from wengert.ops.linear_algebra import matrix_functions, spectral, structured
 from wengert.ops.reductions import cumulative, extremes, without_nan
 from wengert.ops.samples import histograms, sets, sorting
 from wengert.ops.shape import joining, rearranging
@@ -74,7 +74,7 @@ lowering.without(
 
 lowering.without(
     "LAPACK factors the matrix, in Python so far",
-    *(spectral._eig, gauge._anchor),
+    spectral._eig,
     *(matrix_functions._expm, matrix_functions._expm_frechet, matrix_functions._logm, matrix_functions._logm_frechet),
     *(matrix_functions._sqrtm, structured._solve_banded, structured._sylvester),
 )

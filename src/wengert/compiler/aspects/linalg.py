@@ -16,12 +16,13 @@ from wengert.compiler.routines import factorizations as routines
 from wengert.compiler.routines import spectral as spectral_routines
 from wengert.compiler.routines import systems as system_routines
 from wengert.ops.elementwise.choices import where
-from wengert.ops.elementwise.complex_numbers import angle, real
+from wengert.ops.elementwise.complex_numbers import angle, imag, real
 from wengert.ops.elementwise.exponential import exp, log
-from wengert.ops.elementwise.predicates import equal, greater, less, logical_xor, not_equal
+from wengert.ops.elementwise.predicates import equal, greater, less, logical_and, logical_xor, not_equal
 from wengert.ops.linear_algebra import cholesky, factorizations, gauge, least_squares, spectral, systems
 from wengert.ops.linear_algebra.triangular import _solve_triangular, adjoint, transpose_matrix
 from wengert.ops.reductions.extremes import max as max_
+from wengert.ops.reductions.extremes import min as min_
 from wengert.ops.reductions.cumulative import prod
 from wengert.ops.reductions.logical import any as any_
 from wengert.ops.reductions.sums import sum as sum_
@@ -60,6 +61,17 @@ def expand_coincident(x: Any) -> Any:
     """By differences."""
     return abs(gauge.as_rows(x) - gauge.as_columns(x)) <= expand_dims(margin(abs(x)), -1) if x.size else None
 
+
+
+@expansion(gauge._anchor)
+def expand_anchor(x: Any) -> Any:
+    """The first of the largest real components of each vector."""
+    if not x.size or x.dtype.kind != "c":
+        return None
+    sizes, rows = where(equal(imag(x), 0.0), abs(x), 0.0), np.arange(x.shape[-2])[:, None]
+    is_largest = logical_and(greater(sizes, 0.0), equal(sizes, max_(sizes, -2, keepdims=True)))
+    first = min_(where(is_largest, rows, x.shape[-2]), -2, keepdims=True)
+    return astype(logical_and(is_largest, equal(rows, first)), sizes.dtype)
 
 
 # NumPy computes in double precision, whatever the dtype

@@ -15,6 +15,7 @@ from wengert.compiler.forms.lowering import expansion, lowering
 from wengert.compiler.routines import factorizations as routines
 from wengert.compiler.routines import spectral as spectral_routines
 from wengert.compiler.routines import systems as system_routines
+from wengert.compiler.routines.cholesky_pull import CHOLESKY_PULL
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.complex_numbers import angle, imag, real
 from wengert.ops.elementwise.exponential import exp, log
@@ -34,6 +35,7 @@ lowering.enter(system_routines.TRIANGULAR, _solve_triangular)
 lowering.enter(system_routines.SOLVE, systems._solve)
 lowering.enter(system_routines.COFACTOR, systems._cofactor)
 lowering.enter(routines.CHOLESKY, cholesky._cholesky)
+lowering.enter(CHOLESKY_PULL, cholesky._cholesky_pull)
 lowering.enter(routines.FACTORED, systems.factored)
 lowering.enter(routines.LU, factorizations._lu)
 lowering.enter(routines.LU_ORDER, factorizations._lu_order)
@@ -76,6 +78,8 @@ def expand_anchor(x: Any) -> Any:
 
 # NumPy computes in double precision, whatever the dtype
 
+SMALL_FACTOR = 12
+"""Cholesky factors of at most so many rows have derivatives by the formula, which fuses with other operations."""
 WIDE = {"f": np.dtype("f8"), "F": np.dtype("c16")}
 
 
@@ -159,6 +163,12 @@ def from_factors(choose: Callable[[Any, Any], Any]) -> Callable:
 def log_of_determinant(sign: Any, size: Any) -> Any:
     """A complex determinant has a complex logarithm."""
     return size + 1j * angle(sign) if sign.dtype.kind == "c" else size
+
+
+@expansion(cholesky._cholesky_pull)
+def expand_cholesky_pull(x: Any, y: Any) -> Any:
+    """By the formula for the whole matrix, unless a routine is faster."""
+    return cholesky.pull_by_formula(x, y) if x.dtype.kind == "c" or y.shape[-1] <= SMALL_FACTOR else None
 
 
 expansion.enter(in_double(systems._inv, expand_inv), systems._inv)

@@ -179,6 +179,13 @@ class Problem:
         parts = [code.load(code.offset(address, k, real), real).eq(0.0) for k in range(self.element.parts)]
         return parts[0] if len(parts) == 1 else parts[0] & parts[1]
 
+    def fail_if_singular(self, matrix: Lanes, n: int) -> None:
+        """Fail if there is a zero on the diagonal of a square matrix."""
+        code, found = self.code, self.code.variable(BOOL, False)
+        with code.loop(0, n) as i:
+            code.store(code.load(found, BOOL) | self.is_zero(self.at(matrix, i * (n + 1))), found)
+        self.fail_if(code.load(found, BOOL))
+
     def sum_of_sizes(self, matrix: Lanes, count: int) -> Lanes:
         """The sum of the absolute values of elements."""
         code, real = self.code, self.element.real

@@ -7,7 +7,7 @@ import numpy as np
 from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.routines.factorizations import integers, load_pivot, matrix_bytes
 from wengert.compiler.routines.lapack import MatrixRoutine, Problem, are_factorable
-from wengert.compiler.simd.lanes import BOOL, Lanes, Type, select
+from wengert.compiler.simd.lanes import Lanes, Type, select
 from wengert.graph.ir import Operation
 
 # Triangular systems
@@ -37,15 +37,7 @@ def solve_triangular(p: Problem) -> None:
     p.read_rows(out, 1)
     solve_triangle(p, x, out, p.node.shape[-1], is_lower, is_transposed, bool(params["unit_diagonal"]))
     if not params["unit_diagonal"]:
-        fail_if_singular(p, x, n)
-
-
-def fail_if_singular(p: Problem, matrix: Lanes, n: int) -> None:
-    """Fail if there is a zero on the diagonal."""
-    code, count = p.code, p.code.variable(BOOL, False)
-    with code.loop(0, n) as i:
-        code.store(code.load(count, BOOL) | p.is_zero(p.at(matrix, i * (n + 1))), count)
-    p.fail_if(code.load(count, BOOL))
+        p.fail_if_singular(x, n)
 
 
 def triangular_work(node: Operation) -> int:
@@ -76,7 +68,7 @@ def solve_with_factors(p: Problem) -> None:
         solve_triangle(p, factors, out, columns, True, False)
         solve_triangle(p, factors, out, columns, False, False, True)
         exchange_rows(p, out, factors, is_backward=True)
-    fail_if_singular(p, factors, n)
+    p.fail_if_singular(factors, n)
 
 
 def exchange_rows(p: Problem, rows: Lanes, factors: Lanes, is_backward: bool) -> None:

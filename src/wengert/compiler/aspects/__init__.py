@@ -5,6 +5,7 @@ from wengert.compiler.aspects import (
     complex_numbers,
     contraction,
     elementwise,
+    fourier,
     indexing,
     linalg,
     predicates,
@@ -14,6 +15,7 @@ from wengert.compiler.aspects import (
     windows,
 )
 from wengert.compiler.simd import (
+    complex_functions,
     error_function,
     exponential,
     gamma,

@@ -12,7 +12,7 @@ from wengert.ops.linear_algebra import matrix_functions, spectral, structured
 from wengert.ops.reductions import cumulative, extremes, without_nan
 from wengert.ops.samples import histograms, sets, sorting
 from wengert.ops.shape import joining, rearranging
-from wengert.ops.signal import convolution, fourier
+from wengert.ops.signal import convolution
 from wengert.ops.special import bessel, entropy, error, gamma, incomplete, integrals, quantile
 
 lowering.without("a loop or a branch around the native code of what it holds", LOOP, SWITCH)
@@ -81,7 +81,6 @@ lowering.without(
 
 lowering.without(
     "it is computed by Fourier transforms, or in a separate loop",
-    *(fourier._fft, fourier._ifft, fourier._rfft, fourier._irfft),
     *(
         convolution._convolution,
         convolution._convolution_signals,

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiler.forms.lowering import expansion, lowering
+from wengert.compiler.aspects import small_matrices
+from wengert.compiler.forms.lowering import Alternatives, MatrixFunction, expansion, lowering, native_code
 from wengert.compiler.routines import factorizations as routines
 from wengert.compiler.routines import spectral as spectral_routines
 from wengert.compiler.routines import systems as system_routines
@@ -31,10 +32,14 @@ from wengert.ops.shape.casting import astype
 from wengert.ops.shape.rearranging import diagonal
 from wengert.ops.shape.reshaping import expand_dims
 
-lowering.enter(system_routines.TRIANGULAR, _solve_triangular)
-lowering.enter(system_routines.SOLVE, systems._solve)
-lowering.enter(system_routines.COFACTOR, systems._cofactor)
-lowering.enter(routines.CHOLESKY, cholesky._cholesky)
+lowering.enter(Alternatives(small_matrices.SOLVE_TRIANGULAR, system_routines.TRIANGULAR), _solve_triangular)
+lowering.enter(Alternatives(small_matrices.SOLVE, system_routines.SOLVE), systems._solve)
+lowering.enter(Alternatives(small_matrices.COFACTOR, system_routines.COFACTOR), systems._cofactor)
+lowering.enter(Alternatives(small_matrices.CHOLESKY, routines.CHOLESKY), cholesky._cholesky)
+lowering.enter(Alternatives(small_matrices.INV), systems._inv)
+lowering.enter(Alternatives(small_matrices.DET), systems._det)
+lowering.enter(Alternatives(small_matrices.LOGDET), systems._logdet)
+lowering.enter(Alternatives(small_matrices.DET_SIGN), systems._det_sign)
 lowering.enter(CHOLESKY_PULL, cholesky._cholesky_pull)
 lowering.enter(routines.FACTORED, systems.factored)
 lowering.enter(routines.LU, factorizations._lu)
@@ -45,6 +50,11 @@ lowering.enter(routines.INDEPENDENT, factorizations._independent)
 lowering.enter(spectral_routines.EIGH, spectral._eigh)
 lowering.enter(spectral_routines.SVD, spectral._svd)
 lowering.enter(spectral_routines.LEAST_SQUARES, least_squares._lstsq)
+
+
+def is_written_out(result: Any) -> bool:
+    """Whether a result is that of an operation on matrices so small that it has no expansion."""
+    return isinstance(native_code(result.node), MatrixFunction)
 
 
 def margin(size: Any) -> Any:
@@ -88,6 +98,8 @@ def in_double(operation: Callable, expand: Callable = lambda *args, **params: No
 
     def rule(*args: Any, **params: Any) -> Any:
         dtype = args[0].dtype
+        if is_written_out(operation(*args, **params)):
+            return None
         if dtype.char not in WIDE:
             return expand(*args, **params)
         wide = [astype(a, WIDE[dtype.char], copy=False) for a in args]
@@ -115,7 +127,7 @@ def are_factors(x: Any, factors: Any) -> bool:
 @expansion(systems._solve)
 def expand_solve(x: Any, y: Any, factors: Any, trans: int) -> Any:
     """By factors that all systems share."""
-    if are_factors(x, factors) or not x.size:
+    if are_factors(x, factors) or not x.size or is_written_out(systems._solve(x, y, factors, trans=trans)):
         return None
     wide = WIDE.get(x.dtype.char, x.dtype)
     turned = transpose_matrix(astype(x, wide, copy=False))
@@ -146,14 +158,14 @@ def sign_and_log(x: Any, factors: Any) -> tuple[Any, Any]:
     return where(is_singular, 0.0, sign), where(is_singular, -np.inf, sum_(log(sizes), -1))
 
 
-def from_factors(choose: Callable[[Any, Any], Any]) -> Callable:
+def from_factors(operation: Callable, choose: Callable[[Any, Any], Any]) -> Callable:
     """The expansion of a function of the sign and the logarithm; without factors NumPy factors in double precision."""
 
-    def rule(x: Any, factors: Any = None) -> Any:
-        if not x.size:
+    def rule(x: Any, *factors: Any) -> Any:
+        if not x.size or is_written_out(operation(x, *factors)):
             return None
-        if factors is not None and are_factors(x, factors):
-            return choose(*sign_and_log(x, factors))
+        if factors and are_factors(x, *factors):
+            return choose(*sign_and_log(x, *factors))
         wide = transpose_matrix(astype(x, WIDE.get(x.dtype.char, x.dtype), copy=False))
         return astype(choose(*sign_and_log(wide, systems.factored(wide))), x.dtype, copy=False)
 
@@ -172,9 +184,9 @@ def expand_cholesky_pull(x: Any, y: Any) -> Any:
 
 
 expansion.enter(in_double(systems._inv, expand_inv), systems._inv)
-expansion.enter(from_factors(lambda sign, size: sign * exp(size)), systems._det)
-expansion.enter(from_factors(log_of_determinant), systems._logdet)
-expansion.enter(from_factors(lambda sign, size: sign), systems._det_sign)
+expansion.enter(from_factors(systems._det, lambda sign, size: sign * exp(size)), systems._det)
+expansion.enter(from_factors(systems._logdet, log_of_determinant), systems._logdet)
+expansion.enter(from_factors(systems._det_sign, lambda sign, size: sign), systems._det_sign)
 
 
 # Singular values

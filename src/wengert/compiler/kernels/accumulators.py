@@ -94,9 +94,11 @@ def write_combination(code: Code, reductions: Sequence[Operation], memory: Memor
         stored = type.in_memory
         source, target = address(code, memory.partials[node]), address(code, memory.target(node))
         with code.loop(0, node.size) as e:
-            at = lambda base, i: code.offset(base, i, stored)
-            read = lambda i: load_element(code, at(source, i), stored, stored.align, True).to(type.kind)
-            total = Variable(code, type, read(e))
+            first = load_element(code, code.offset(source, e, stored), stored, stored.align, True)
+            total = Variable(code, type, first.to(type.kind))
             with code.loop(1, pieces) as piece:
-                total.store(fold(total.load(), read(piece * node.size + e)))
-            store_element(total.load().to(stored.kind), at(target, e), stored.align)
+                term = load_element(
+                    code, code.offset(source, piece * node.size + e, stored), stored, stored.align, True
+                )
+                total.store(fold(total.load(), term.to(type.kind)))
+            store_element(total.load().to(stored.kind), code.offset(target, e, stored), stored.align)

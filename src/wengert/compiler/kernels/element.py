@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.forms.classify import Form
-from wengert.compiler.forms.lowering import Draw, Instructions, Reduction, common_kind, lowering_of
+from wengert.compiler.forms.lowering import Draw, Instructions, MatrixFunction, Reduction, common_kind, lowering_of
 from wengert.compiler.kernels.element_sources import SUM, Element, ElementSources
+from wengert.compiler.program.failures import OUT_OF_BOUNDS, Failure
 from wengert.compiler.program.memory_plan import Pointers
 from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, Read, flat_index
 from wengert.compiler.schedule.gather import IndexedPosition, gather_source
@@ -31,6 +32,7 @@ from wengert.compiler.simd.lane_operations import (
     store_element,
 )
 from wengert.compiler.simd.lanes import I64, Code, Lanes, Type, fma, select
+from wengert.compiler.small_matrices.call import MatrixCall
 from wengert.graph.ir import Constant, Node, Operation
 
 
@@ -44,7 +46,8 @@ class Elements(ElementSources):
         self.counters: dict[Counter, Lanes] = {}
         self.affine_values: dict[Any, Lanes] = {}
         self.splats: dict[tuple[str, int], Lanes] = {}
-        self.out_of_bounds: Lanes | None = None
+        self.factorizations: dict[Any, Any] = {}
+        self.failures: Lanes | None = None  # a variable with the bits of what failed
         self.overwritten: set[Node] = set()  # inputs whose memory the kernel may write its results to
 
     def forget(self) -> None:
@@ -52,6 +55,7 @@ class Elements(ElementSources):
         self.known.clear()
         self.affine_values.clear()
         self.splats.clear()
+        self.factorizations.clear()
 
     def at(self, node: Node, position: Position) -> Lanes:
         """The element of a node at a position: one lane if that does not depend on the vector's counter."""
@@ -85,6 +89,9 @@ class Elements(ElementSources):
             return parts[0]
         if form is Form.UNROLLED:
             return self.fold_terms(node, parts)
+        if form is Form.MATRIX:
+            self.compute_matrix(node, position, parts)
+            return self.known[node, position]
         if form is Form.DRAW:
             return self.draw(node, position, parts)
         kind_of_number = common_kind([a.operand for a in node.args], node.spec)
@@ -247,6 +254,20 @@ class Elements(ElementSources):
             terms[0] = terms[0] + 0.0
         return reduce(lowering_of(node, Reduction).fold, terms)
 
+    def compute_matrix(self, node: Operation, position: Position, parts: Sequence[Lanes]) -> None:
+        """All elements of a small matrix."""
+        found, type = lowering_of(node, MatrixFunction), Type.from_dtype(node.dtype)
+        matrices, elements = [], iter(parts)
+        for a in node.args[: found.operands]:
+            rows, columns = a.shape[-2:]
+            aligned = self.align([next(elements).to(type.kind) for _ in range(rows * columns)])
+            matrices.append([aligned[i * columns : (i + 1) * columns] for i in range(rows)])
+        results = found.body(MatrixCall(matrices, self.factorizations, self.splat, self.fail), **node.params)
+        lead = position[: found.lead(node)]
+        shape = node.shape[found.lead(node) :]
+        for index, value in zip(np.ndindex(shape), [x for row in results for x in row], strict=True):
+            self.known[node, (*lead, *map(Affine, index))] = value
+
     def gather(self, node: Operation, position: Position) -> Lanes:
         """An element at an index that other values give."""
         source = node.args[0]
@@ -280,17 +301,17 @@ class Elements(ElementSources):
                 index = self.known[next(elements)].to("i64")
                 index = select(index < 0, index + axis.extent, index)
                 bad = (index < 0) | (index >= axis.extent)
-                self.flag_out_of_bounds(bad)
+                self.fail(bad, OUT_OF_BOUNDS)
                 index = select(bad, index.like(0), index)
                 total = self.sum(total, index * stride if stride != 1 else index)
             stride *= axis.extent
         return total, affine
 
-    def flag_out_of_bounds(self, bad: Lanes) -> None:
-        """Set the flag of the kernel if any index is out of bounds."""
-        if self.out_of_bounds is not None:
-            some, code = any_lane(bad), self.code
-            code.store(code.load(self.out_of_bounds, Type("i1")) | some, self.out_of_bounds)
+    def fail(self, condition: Lanes, failure: Failure) -> None:
+        """Note a failure where a condition holds in any lane."""
+        if self.failures is not None:
+            code, bit = self.code, any_lane(condition).to("i64")
+            code.store(code.load(self.failures, I64) | (bit << failure.bit if failure.bit else bit), self.failures)
 
 
 def lane_stride(index: Affine) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from wengert.compiler.kernels.threads import WAKE, share_work
 from wengert.compiler.program.module_text import FunctionText, Shared
+from wengert.compiler.program.program import Table
 from wengert.compiler.simd.lanes import PTR, Code, Lanes, Number, Type
 from wengert.core.blas import blas
 from wengert.graph.ir import Operation
@@ -66,6 +67,15 @@ class RoutineCall:
             assert element is not None
             return self.code.number(element, argument)
         return self.code.number(Type(f"i{blas().bits}"), argument)
+
+    def table(self, code: Code, table: Table) -> Lanes:
+        """The address of an array that is made when the program is loaded, once for all calls."""
+        constants = self.shared.constants
+        number = constants.index(table) if table in constants else len(constants)
+        if number == len(constants):
+            constants.append(table)
+        entry = code.offset(Lanes(code, "@wengert.constants", PTR), number, PTR)
+        return code.add(f"load ptr, {entry.typed}, !invariant.load !0", PTR)
 
     def define(self, name: str, parameters: Sequence[str], write: Callable[[Code], None]) -> None:
         """Define a function of the module, once for all calls; `write` adds its lines, without the return.

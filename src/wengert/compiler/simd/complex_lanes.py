@@ -26,7 +26,7 @@ class Complex(Lanes):
         """The same function of both parts."""
         return Complex(function(self.real), function(self.imag))
 
-    def like(self, value: Lanes | Number) -> Complex:
+    def like(self, value: Lanes | Number | complex) -> Complex:
         if isinstance(value, Complex):
             return value
         if isinstance(value, Lanes):
@@ -49,8 +49,11 @@ class Complex(Lanes):
         return self.like(other) - self
 
     def __mul__(self, other: Any) -> Complex:
-        other = self.like(other)
-        return Complex(self.real * other.real - self.imag * other.imag, self.real * other.imag + self.imag * other.real)
+        """As NumPy's loops: the second product of each part is rounded, the first one is not where there is an fma."""
+        other, code, type = self.like(other), self.code, self.real.type
+        add_product = lambda x, y, z: code.intrinsic("fmuladd", type, x, y, z)
+        real = add_product(self.real, other.real, -(self.imag * other.imag))
+        return Complex(real, add_product(self.real, other.imag, self.imag * other.real))
 
     def __rmul__(self, other: Any) -> Complex:
         return self.like(other) * self
@@ -92,10 +95,11 @@ class Complex(Lanes):
 
     def to(self, kind: str) -> Lanes:
         """Convert to another precision, or to whether a number is not zero."""
-        if kind == "i1":
-            return self.ne(0.0)
-        part = self.type.of(kind).part.kind
-        return self.of_parts(lambda x: x.to(part))
+        return self.ne(0.0) if kind == "i1" else self.with_parts(self.type.of(kind).part.kind)
+
+    def with_parts(self, kind: str) -> Complex:
+        """The same numbers in another precision."""
+        return self.of_parts(lambda part: part.to(kind))
 
     def times_plus(self, factor: Lanes, term: Lanes) -> Complex:
         factor, term = self.like(factor), self.like(term)
@@ -110,7 +114,7 @@ class Complex(Lanes):
 class Variable:
     """A variable on the stack, which LLVM turns into registers: one for each part of complex numbers."""
 
-    def __init__(self, code: Code, type: Type, value: Lanes | Number):
+    def __init__(self, code: Code, type: Type, value: Lanes | Number | complex):
         first = value if isinstance(value, Lanes) else constant(code, value, type)
         self.code, self.type = code, type
         self.addresses = [code.variable(type.part, part) for part in parts_of(first)]
@@ -125,11 +129,11 @@ class Variable:
             self.code.store(part, address)
 
 
-def constant(code: Code, value: Number, type: Type) -> Lanes:
+def constant(code: Code, value: Number | complex, type: Type) -> Lanes:
     """A constant of any type."""
-    if not type.is_complex:
-        return code.constant(value, type)
-    return Complex(*[code.constant(part, type.part) for part in (complex(value).real, complex(value).imag)])
+    if isinstance(value, complex) or type.is_complex:
+        return Complex(*[code.constant(part, type.part) for part in (complex(value).real, complex(value).imag)])
+    return code.constant(value, type)
 
 
 def parts_of(x: Lanes) -> list[Lanes]:

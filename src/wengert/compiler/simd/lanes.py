@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-Number = int | float | bool | complex
+Number = int | float | bool
 
 
 class Type(NamedTuple):
@@ -71,9 +71,8 @@ class Type(NamedTuple):
     @classmethod
     def from_dtype(cls, dtype: np.dtype, lanes: int = 1) -> Type:
         """The type of elements in registers."""
-        return cls(
-            "i1" if dtype.kind == "b" else f"{dtype.kind if dtype.kind in 'fc' else 'i'}{8 * dtype.itemsize}", lanes
-        )
+        letter = dtype.kind if dtype.kind in "fc" else "i"
+        return cls("i1" if dtype.kind == "b" else f"{letter}{8 * dtype.itemsize}", lanes)
 
 
 SCALARS = {"f64": "double", "f32": "float", "c128": "{ double, double }", "c64": "{ float, float }"}
@@ -93,16 +92,16 @@ def _text(kind: str, lanes: int) -> str:
 I64, PTR, BOOL = Type("i64"), Type("ptr"), Type("i1")
 
 
-def constant_text(value: Number, type: Type) -> str:
+def constant_text(value: Number | complex, type: Type) -> str:
     """A constant in LLVM text: floats by their bits, exactly."""
-    if type.is_float:
+    if isinstance(value, complex) or type.is_complex:
+        parts = [constant_text(part, type.part) for part in (complex(value).real, complex(value).imag)]
+        text = f"{{ {type.part.scalar} {parts[0]}, {type.part.scalar} {parts[1]} }}"
+    elif type.is_float:
         rounded = np.float32(value) if type.kind == "f32" else float(value)
         text = f"0x{struct.unpack('<Q', struct.pack('<d', float(rounded)))[0]:016X}"
     elif type.kind == "i1":
         text = "true" if value else "false"
-    elif type.is_complex:
-        parts = complex(value).real, complex(value).imag
-        text = f"{{ {', '.join(f'{type.part.scalar} {constant_text(part, type.part)}' for part in parts)} }}"
     else:
         text = str(int(value))
     return f"splat ({type.scalar} {text})" if type.lanes > 1 else text
@@ -233,6 +232,14 @@ class Lanes:
     @property
     def typed(self) -> str:
         return f"{self.type.text} {self.text}"
+
+    @property
+    def constant_value(self) -> float | None:
+        """The value of a float that is a constant, else None."""
+        if self.text[0] == "%":
+            return None
+        digits = self.text.split()[-1].rstrip(")")
+        return float(struct.unpack("<d", struct.pack("<Q", int(digits, 16)))[0])
 
     def like(self, value: Lanes | Number) -> Lanes:
         """A number as a constant of this type."""

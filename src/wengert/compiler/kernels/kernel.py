@@ -176,7 +176,7 @@ class KernelWriter:
         code = self.code
         if self.elements.failures is not None:
             status, failures = code.load(Lanes(code, "%table", PTR), PTR), code.load(self.elements.failures, I64)
-            if self.plan.is_large:  # other threads may add theirs
+            if self.plan.work >= SHARED:  # other threads may add theirs
                 code.add(f"atomicrmw or {status.typed}, {failures.typed} monotonic", I64)
             else:
                 code.store(code.load(status, I64) | failures, status)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from wengert.compiler.kernels.loop_plan import SHARED
 from wengert.compiler.kernels.threads import WAKE, share_work
 from wengert.compiler.program.module_text import FunctionText, Shared
 from wengert.compiler.program.program import Table
@@ -96,18 +97,13 @@ class RoutineCall:
 
         `pointers` are the contents of the table, `work` is the number of scalar operations.
         """
-        self.shared.uses_threads = True
-        share_work(self.code, name, self.table_of(pointers), extent, grain, work)
-
-    def run_on_one_core(self, name: str, pointers: Sequence[Lanes], extent: int) -> None:
-        """Call such a function for the whole range."""
-        self.code.do(f"call void @{name}({self.table_of(pointers).typed}, i64 0, i64 {extent})")
-
-    def table_of(self, pointers: Sequence[Lanes]) -> Lanes:
-        """A table with these contents, on the stack."""
         code = self.code
-        table = Lanes(code, code.name(), PTR)
-        code.hoisted.append(f"  {table.text} = alloca [{len(pointers)} x ptr], align 8")
+        table = code.name()
+        code.hoisted.append(f"  {table} = alloca [{len(pointers)} x ptr], align 8")
         for i, pointer in enumerate(pointers):
-            code.store(pointer, code.offset(table, i, PTR))
-        return table
+            code.store(pointer, code.offset(Lanes(code, table, PTR), i, PTR))
+        if work < SHARED or extent < 2 * grain:
+            code.do(f"call void @{name}(ptr {table}, i64 0, i64 {extent})")
+            return
+        self.shared.uses_threads = True
+        share_work(code, name, Lanes(code, table, PTR), extent, grain, work)

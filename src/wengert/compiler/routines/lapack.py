@@ -288,10 +288,7 @@ class MatrixRoutine(Routine):
         flag = code.variable(I64, 0)
         workspace = call.workspace if call.workspace is not None else Lanes(code, "null", PTR)
         pointers = [*[operand.pointer for operand in call.operands], call.result, flag, workspace]
-        if parts > 1:
-            call.run_on_all_cores(name, pointers, parts, 1, self.work(node) * math.prod(stack_of(node)))
-        else:
-            call.run_on_one_core(name, pointers, 1)
+        call.run_on_all_cores(name, pointers, parts, 1, self.work(node) * math.prod(stack_of(node)))
         return code.load(flag, I64).ne(0) if self.may_fail(node) else None
 
     def write_part(self, call: RoutineCall, code: Code, parts: int) -> None:

@@ -5,6 +5,7 @@ from wengert.compiler.aspects import (
     contraction,
     elementwise,
     indexing,
+    integers,
     linalg,
     predicates,
     reductions,

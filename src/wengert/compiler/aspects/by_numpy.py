@@ -30,14 +30,12 @@ lowering.without("its outputs become slices of the operand", rearranging._split,
 lowering.without(
     "there are no instructions for it yet",
     *(
-        arithmetic.remainder,
-        arithmetic.fmod,
         exponential.logaddexp2,
         trigonometric._sinc,
         choices.nextafter,
         complex_numbers._angle,
     ),
-    *(predicates.floor_divide, predicates._round, predicates.left_shift, predicates.right_shift, predicates._isclose),
+    predicates._isclose,
     *(
         bits._fraction,
         bits._mantissa,
@@ -48,7 +46,7 @@ lowering.without(
         bits.lcm,
         bits.bitwise_count,
     ),
-    *(extremes._argmax, extremes._argmin, without_nan._nanmax, without_nan._nanmin),
+    *(without_nan._nanmax, without_nan._nanmin),
 )
 
 lowering.without(

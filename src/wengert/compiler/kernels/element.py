@@ -20,7 +20,6 @@ from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, Re
 from wengert.compiler.schedule.gather import IndexedPosition, gather_source
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.simd.lane_operations import (
-    any_lane,
     gather_lanes,
     load_element,
     load_masked,
@@ -28,7 +27,7 @@ from wengert.compiler.simd.lane_operations import (
     scatter_lanes,
     splat,
 )
-from wengert.compiler.simd.lanes import I64, Code, Lanes, Type, fma, select
+from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type, fma, select
 from wengert.graph.ir import Constant, Node, Operation
 
 
@@ -42,7 +41,7 @@ class Elements(ElementSources):
         self.counters: dict[Counter, Lanes] = {}
         self.affine_values: dict[Any, Lanes] = {}
         self.splats: dict[tuple[str, int], Lanes] = {}
-        self.out_of_bounds: Lanes | None = None
+        self.out_of_bounds: dict[int, Lanes] = {}  # whether any index was, by the number of lanes
         self.overwritten: set[Node] = set()  # inputs whose memory the kernel may write its results to
 
     def forget(self) -> None:
@@ -283,10 +282,17 @@ class Elements(ElementSources):
         return total, affine
 
     def flag_out_of_bounds(self, bad: Lanes) -> None:
-        """Set the flag of the kernel if any index is out of bounds."""
-        if self.out_of_bounds is not None:
-            some, code = any_lane(bad), self.code
-            code.store(code.load(self.out_of_bounds, Type("i1")) | some, self.out_of_bounds)
+        """Set the flags of the kernel where an index is out of bounds."""
+        code, lanes = self.code, bad.type.lanes
+        if lanes not in self.out_of_bounds:
+            name = code.name()
+            flags = self.out_of_bounds[lanes] = Lanes(code, name, PTR)
+            code.hoisted += [
+                f"  {name} = alloca {bad.type.text}",
+                f"  store {code.constant(False, bad.type).typed}, {flags.typed}",
+            ]
+        flags = self.out_of_bounds[lanes]
+        code.store(code.load(flags, bad.type) | bad, flags)
 
 
 def lane_stride(index: Affine) -> tuple[int, int]:

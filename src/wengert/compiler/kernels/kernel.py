@@ -12,17 +12,16 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
-from wengert.compiler.forms.classify import Form
 from wengert.compiler.kernels.accumulators import Accumulators, write_combination
 from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loop_plan import ACCUMULATORS, PIECES, LoopPlan
+from wengert.compiler.kernels.scatters import ScatterWriter
 from wengert.compiler.program.memory_plan import POINTER, Memory, Pointers
 from wengert.compiler.schedule.affine import Affine
-from wengert.compiler.schedule.gather import Written
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
+from wengert.compiler.simd.lane_operations import any_lane
 from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type
-from wengert.graph.ir import Operation
 
 
 class KernelText(NamedTuple):
@@ -81,19 +80,19 @@ class KernelWriter:
 
     def write(self) -> KernelText:
         """The text of the kernel."""
-        plan, elements = self.plan, self.elements
-        if self.kernel.scatter is not None or any(self.schedule.forms[n] is Form.GATHER for n in plan.nodes):
-            elements.out_of_bounds = self.code.variable(Type("i1"), False)
-        is_cut, outer = plan.cut_axis is not None, next(iter([*plan.kept_axes, *plan.reduced_axes]), None)
+        plan = self.plan
         begin, end = Lanes(self.code, "%begin", I64), Lanes(self.code, "%end", I64)
+        if self.kernel.scatters:
+            ScatterWriter(self, begin, end).write()
+            self.return_status()
+            return self.function(*plan.parts, plan.is_cut)
+        is_cut, outer = plan.cut_axis is not None, next(iter([*plan.kept_axes, *plan.reduced_axes]), None)
         with ExitStack() as loops:
             piece = loops.enter_context(self.loop(begin, end, 1)) if is_cut else None
             for axis in plan.kept_axes:
                 bounds = (begin, end) if axis == outer and not is_cut else (0, plan.domain[axis])
                 loops.enter_context(self.axis_loop(axis, *bounds))
-            if self.kernel.scatter is not None:
-                self.write_scatter(self.kernel.scatter)
-            elif self.kernel.reductions:
+            if self.kernel.reductions:
                 self.write_reductions(piece, (begin, end) if outer in plan.reduced_axes and not is_cut else None)
             else:
                 self.write_body(None)
@@ -108,10 +107,14 @@ class KernelWriter:
             extent = PIECES
         elif outer is not None:
             extent, grain = plan.domain[outer], plan.grain(outer)
-        has_threads = (is_cut or outer in plan.kept_axes) and self.kernel.scatter is None and extent >= 2 * grain
+        has_threads = (is_cut or outer in plan.kept_axes) and extent >= 2 * grain
+        return self.function(extent, grain, plan.is_large and has_threads, combine)
+
+    def function(self, extent: int, grain: int, is_large: bool, combine: str | None = None) -> KernelText:
+        """The function of the kernel."""
         is_inline = self.schedule.is_inline
         text = kernel_function(self.name, self.code, is_inline)
-        return KernelText(self.name, text, extent, grain, plan.is_large and has_threads, combine, self.code, is_inline)
+        return KernelText(self.name, text, extent, grain, is_large, combine, self.code, is_inline)
 
     @contextmanager
     def loop(self, start: Lanes | int, stop: Lanes | int, step: int) -> Iterator[Lanes]:
@@ -152,24 +155,12 @@ class KernelWriter:
         for node, position, value in late:
             self.elements.store(node, position, value)
 
-    def write_scatter(self, node: Operation) -> None:
-        """Write the element at the present counters to its target, or add it."""
-        written, elements = Written.by(node), self.elements
-        first, *_ = [elements.at(*element) for element in self.plan.scattered_elements()]
-        type = Type.from_dtype(node.dtype)
-        start, index = elements.computed_index(written.indices, written.target(node.shape, self.plan.counted_position))
-        target = self.code.offset(elements.pointers.target(node), 0 if start is None else start, type.in_memory)
-        value = first.to(type.kind)
-        if written.adds:
-            value = elements.sum(elements.read_memory(target, index, type, None, True), value)
-        elements.write_memory(target, index, value)
-
     def return_status(self) -> None:
         """Add whether an index was out of bounds to the status of the program."""
-        code, flag = self.code, self.elements.out_of_bounds
-        if flag is not None:
+        code = self.code
+        for lanes, flags in self.elements.out_of_bounds.items():
             status = code.load(Lanes(code, "%table", PTR), PTR)
-            bad = code.load(flag, Type("i1")).to("i64")
+            bad = any_lane(code.load(flags, Type("i1", lanes))).to("i64")
             code.store(code.load(status, I64) | bad, status)
 
     # Reductions

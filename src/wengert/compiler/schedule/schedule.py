@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from wengert.compiler.forms.classify import COMPUTED, Form, form_of, operation_cost, scalar_operations
+from wengert.compiler.forms.classify import COMPUTED, Form, form_of, is_update, operation_cost, scalar_operations
 from wengert.compiler.forms.lowering import Routine, lowering_of
 from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.schedule.affine import loop_position, reshape_position
@@ -37,6 +37,8 @@ CHEAP, CHEAP_IF_LARGE = 12, 48
 memory and read it again, in the processor's cache or, for large arrays, beyond it.
 """
 BEYOND_CACHE = 1 << 20
+LONGEST = 8
+"""The most scatters of one kernel."""
 OUTSIDE = (Form.ROUTINE, Form.FALLBACK, Form.LOOP, Form.SCATTER)
 """What an unrolled program cannot have."""
 
@@ -64,6 +66,7 @@ class Schedule:
             self.uses[out] = self.uses.get(out, 0) + 1
         self.stored: dict[Node, None] = {}  # in order of decision
         self.aliases: dict[Node, Node] = {}
+        self.joined: dict[Node, Operation] = {}  # scatters, and those before them in the same kernel
         self.reduced_along: dict[tuple, tuple[int, ...]] = {}
         self.stages: dict[Node, int] = {}
         self.costs: dict[Node, int] = {}
@@ -149,6 +152,10 @@ class Schedule:
             self.stages[node] = self.reduction_stage(node, domain, stage) if form is Form.REDUCE else stage
         if form not in (*COMPUTED, Form.VIEW) or node in self.columns:
             self.stored[node] = None
+        if node in self.joined:
+            for earlier in self.chain(node)[:-1]:
+                self.stages[earlier] = self.stages[node]
+                self.stored.pop(earlier, None)
         if self.reads_early and form in (Form.GATHER, Form.VIEW) and self.is_part_of_updated(node):
             self.store(node)
         self.costs[node] = self.cost(node)
@@ -157,6 +164,10 @@ class Schedule:
         """The first stage at which a loop over a domain can use an operand, which is stored if that is better."""
         a, form = node.args[i], self.forms[node]
         base, direct = self.source(a)
+        if form is Form.SCATTER and i == 0 and self.can_join(node, a):
+            assert isinstance(a, Operation)
+            self.joined[node] = a
+            return self.stages[a]
         if (form is Form.GATHER and i == 0) or (form is Form.SCATTER and self.is_scattered_from_memory(node, i)):
             self.store(a)
             return self.ready(a)
@@ -169,13 +180,48 @@ class Schedule:
             return self.ready(base)
         return self.stages[base]
 
+    def can_join(self, node: Operation, base: Node) -> bool:
+        """Whether a scatter adds to what another one has added before, in the same loop, so that one kernel does both."""
+        if base not in self.forms or self.forms[base] is not Form.SCATTER or self.uses[base] > 1 or self.rows:
+            return False
+        assert isinstance(base, Operation)
+        here, before = Written.by(node), Written.by(base)
+        is_same_loop = here.key == before.key and here.shape == before.shape
+        return here.base is base and here.adds and before.adds and is_same_loop and len(self.chain(base)) < LONGEST
+
+    def chain(self, node: Operation) -> tuple[Operation, ...]:
+        """The scatters that one kernel does, up to this one."""
+        found = [node]
+        while found[-1] in self.joined:
+            found.append(self.joined[found[-1]])
+        return tuple(reversed(found))
+
     def is_scattered_from_memory(self, node: Operation, i: int) -> bool:
         """Whether an operand of a scatter must be in memory: what it updates, and what it writes if it could read that.
 
         A scatter of one element reads everything before it writes.
         """
-        written = Written.by(node)
-        return bool(self.rows) or (written.base is not None and (i == 0 or written.size > 1))
+        base = Written.by(self.chain(node)[0]).base
+        if self.rows or base is None:
+            return bool(self.rows)
+        return i == 0 or (Written.by(node).size > 1 and (self.is_body or self.reads_updated(node.args[i], base)))
+
+    def reads_updated(self, node: Node, updated: Node) -> bool:
+        """Whether a value that is not stored is computed from one that is updated, or from what that was made of."""
+        old = {updated}
+        while isinstance(updated, Operation) and (is_update(updated) or self.forms[updated] is Form.VIEW):
+            updated = updated.args[0]
+            old.add(updated)
+        seen, stack = {node}, [node]
+        while stack:
+            value = stack.pop()
+            if value in old:
+                return True
+            if value in self.stored or not isinstance(value, Operation):
+                continue
+            stack += [a for a in value.args if a not in seen]
+            seen.update(value.args)
+        return False
 
     def is_part_of_updated(self, node: Operation) -> bool:
         """Whether a value is a small part of one that a scatter or a loop may overwrite."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from wengert.compiler.kernels.accumulators import Accumulators, write_combination
 from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loop_plan import ACCUMULATORS, PIECES, LoopPlan
-from wengert.compiler.kernels.scatters import ScatterWriter
+from wengert.compiler.kernels.scatters import ScatterWriter, combine_sums
 from wengert.compiler.program.memory_plan import POINTER, Memory, Pointers
 from wengert.compiler.schedule.affine import Affine
 from wengert.compiler.schedule.schedule import Schedule
@@ -85,7 +85,7 @@ class KernelWriter:
         if self.kernel.scatters:
             ScatterWriter(self, begin, end).write()
             self.return_status()
-            return self.function(*plan.parts, plan.is_cut)
+            return self.function(*plan.parts, plan.is_cut, self.combination() if plan.is_cut_in_pieces else None)
         is_cut, outer = plan.cut_axis is not None, next(iter([*plan.kept_axes, *plan.reduced_axes]), None)
         with ExitStack() as loops:
             piece = loops.enter_context(self.loop(begin, end, 1)) if is_cut else None
@@ -97,11 +97,7 @@ class KernelWriter:
             else:
                 self.write_body(None)
         self.return_status()
-        combine = None
-        if is_cut:
-            combining = Code()
-            write_combination(combining, self.kernel.reductions, self.memory, PIECES)
-            combine = kernel_function(f"{self.name}.combine", combining)
+        combine = self.combination() if is_cut else None
         extent, grain = 1, 1
         if is_cut:
             extent = PIECES
@@ -109,6 +105,17 @@ class KernelWriter:
             extent, grain = plan.domain[outer], plan.grain(outer)
         has_threads = (is_cut or outer in plan.kept_axes) and extent >= 2 * grain
         return self.function(extent, grain, plan.is_large and has_threads, combine)
+
+    def combination(self) -> str:
+        """The function that folds the results of all pieces."""
+        code = Code()
+        if self.kernel.scatter is not None:
+            base = self.kernel.scatter_base
+            source = None if base is None else self.memory.slot(self.schedule.aliases.get(base, base))
+            combine_sums(code, self.kernel.scatter, self.memory, source)
+        else:
+            write_combination(code, self.kernel.reductions, self.memory, PIECES)
+        return kernel_function(f"{self.name}.combine", code)
 
     def function(self, extent: int, grain: int, is_large: bool, combine: str | None = None) -> KernelText:
         """The function of the kernel."""

@@ -17,6 +17,8 @@ from wengert.graph.ir import Node, Operation
 
 PIECES = 32
 """The number of pieces of a long reduction."""
+FEW = 2
+"""Additions are cut into pieces if there are so many for each element of all sums."""
 LARGE = 400_000
 """The number of scalar operations from which threads are used."""
 LARGE_IN_LOOP = 4 * LARGE
@@ -143,7 +145,7 @@ class LoopPlan:
     def is_split_along_loop(self) -> bool:
         """Whether the outermost loop of a scatter runs along an axis of the result."""
         node = self.kernel.scatter
-        if node is None or not self.domain or self.domain[0] < OUTER or self.kept_axes[0] != 0:
+        if node is None or not self.domain or self.domain[0] < OUTER or self.kept_axes[0] != 0 or self.is_cut_in_pieces:
             return False
         axis = Written.by(node).target(node.shape, self.counted_position).axes[0]
         return axis.affine == self.counted_position[0] and axis.extent == self.domain[0] and 0 not in self.row_axes
@@ -153,6 +155,8 @@ class LoopPlan:
         """The number of parts of the result of a scatter that different threads may write to, and the fewest of each."""
         node = self.kernel.scatter
         assert node is not None
+        if self.is_cut_in_pieces:
+            return PIECES, 1
         count = self.domain[0] if self.is_split_along_loop else node.size // self.unit
         return count, max(CACHE_LINE * count // max(node.nbytes, 1), 1)
 
@@ -160,12 +164,22 @@ class LoopPlan:
     def is_cut(self) -> bool:
         """Whether a scatter runs on all cores."""
         count, fewest = self.parts
-        return self.is_large and count >= 2 * fewest
+        return self.is_cut_in_pieces or self.is_large and count >= 2 * fewest
 
     @property
     def is_cut_in_ranges(self) -> bool:
         """Whether each thread takes from all elements those that belong to its part of the result."""
-        return self.is_cut and not self.is_split_along_loop
+        return self.is_cut and not self.is_split_along_loop and not self.is_cut_in_pieces
+
+    @property
+    def is_cut_in_pieces(self) -> bool:
+        """Whether the loop of additions to few elements is cut into pieces, each with a sum of its own."""
+        node = self.kernel.scatter
+        if node is None or not self.is_large or not all(Written.by(s).adds for s in self.kernel.scatters):
+            return False
+        is_small = FEW * PIECES * node.size <= math.prod(self.domain)
+        outer = self.kept_axes[0]
+        return is_small and outer not in self.row_axes and self.domain[outer] >= PIECES * self.grain(outer)
 
     def memory_indices(self) -> list[Affine]:
         """The indices at which the body of the kernel reads and writes."""
@@ -230,7 +244,8 @@ class LoopPlan:
 
     def partials(self) -> dict[Node, int]:
         """The bytes of partial results of each reduction that is cut into pieces."""
-        return {r: PIECES * r.nbytes for r in self.kernel.reductions} if self.cut_axis is not None else {}
+        cut = self.kernel.folds if self.cut_axis is not None or self.is_cut_in_pieces else []
+        return {node: PIECES * node.nbytes for node in cut}
 
 
 def strided_counts(indices: Sequence[Affine], ndim: int) -> list[int]:

@@ -4,7 +4,8 @@ The last axes of a selection that only slices select are rows: their elements ha
 vectors. If there are none, values and indices are computed in lanes, and lanes are added one after the other, because
 their targets may be equal.
 
-Each thread fills a range of the result and adds what belongs there: it computes all indices, and the values of those in
+If there are few targets, the loop is cut into pieces, each with a sum of its own, and these are added in order. Else each
+thread fills a range of the result and adds what belongs there: it computes all indices, and the values of those in
 its range. So all elements of one target are added in the order of the loop, whatever the number of threads.
 """
 
@@ -14,10 +15,12 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from wengert.compiler.kernels.loop_plan import PIECES
+from wengert.compiler.program.memory_plan import Memory, Slot, address
 from wengert.compiler.schedule.affine import ZERO, Affine
 from wengert.compiler.schedule.gather import IndexedPosition, Written
 from wengert.compiler.simd.lane_operations import any_lane
-from wengert.compiler.simd.lanes import I64, Lanes, Type, select
+from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type, select
 from wengert.graph.ir import Operation
 
 if TYPE_CHECKING:
@@ -39,15 +42,21 @@ class ScatterWriter:
     def write(self) -> None:
         """Fill a part of the result; then the loops over what is written, rows innermost."""
         plan = self.plan
-        self.fill()
         fresh: Lanes | None = None
+        outer = plan.kept_axes[0] if plan.kept_axes else None
+        first_bounds = (self.begin, self.end) if plan.is_split_along_loop else None
         with ExitStack() as loops:
+            if plan.is_cut_in_pieces:
+                piece = loops.enter_context(self.writer.loop(self.begin, self.end, 1))
+                self.begin_piece(piece)
+                first_bounds = self.writer.piece_bounds(outer, piece)
+            else:
+                self.fill()
             units: list[Lanes] = []
             for axis in plan.kept_axes:
                 if axis in plan.row_axes and not units:
                     units = self.find_units(loops)
-                is_split = plan.is_split_along_loop and axis == plan.kept_axes[0]
-                bounds = (self.begin, self.end) if is_split else (0, plan.domain[axis])
+                bounds = first_bounds if first_bounds and axis == outer else (0, plan.domain[axis])
                 i = loops.enter_context(self.writer.axis_loop(axis, *bounds))
                 if axis == plan.vector_axis:
                     fresh = i
@@ -70,6 +79,14 @@ class ScatterWriter:
             code.clear(part, count)
         else:
             code.copy(part, code.offset(self.elements.pointers.source(base), first, Type("i8")), count)
+
+    def begin_piece(self, piece: Lanes) -> None:
+        """Start the sums of a piece with -0.0, to which everything may be added, also -0.0."""
+        code, stored = self.code, self.type.in_memory
+        partials = self.elements.pointers.partials(self.out)
+        self.target = code.offset(partials, piece * self.out.size, stored)
+        with code.loop(0, self.out.size) as e:
+            code.store(code.constant(-0.0 if self.type.is_float else 0, stored), code.offset(self.target, e, stored))
 
     # Targets
 
@@ -138,26 +155,53 @@ class ScatterWriter:
         """Lanes have targets that may be equal: one after the other, without those that were counted before."""
         elements, code, plan = self.elements, self.code, self.plan
         assert plan.vector_axis is not None
-        counter = plan.counters[plan.vector_axis]
-        stored = self.type.in_memory
+        counter, stored = plan.counters[plan.vector_axis], self.type.in_memory
         arrays: list[tuple[Written, Lanes, Lanes]] = []
-        for (node, written), unit, value in zip(self.scatters, units, self.values(), strict=True):
-            inner = elements.evaluate(self.inner_index(node, written), False)
-            offset = elements.sum(elements.splat(unit, plan.lanes) * plan.unit, inner)
-            memory = code.array(I64, plan.lanes), code.array(stored, plan.lanes)
-            code.store(offset, memory[0], 64)
-            code.store(elements.splat(value, plan.lanes).to(stored.kind), memory[1], 64)
-            arrays.append((written, *memory))
+        for (_, written), unit, value in zip(self.scatters, units, self.values(), strict=True):
+            addresses, values = code.array(I64, plan.lanes), code.array(stored, plan.lanes)
+            code.store(self.addresses(elements.splat(unit, plan.lanes)), addresses, 64)
+            code.store(elements.splat(value, plan.lanes).to(stored.kind), values, 64)
+            arrays.append((written, addresses, values))
         start = i - elements.counters[counter] if counter.extent % plan.lanes else 0
-        bounds = [bound * plan.unit for bound in (self.begin, self.end)] if plan.is_cut_in_ranges else []
         with code.loop(start, plan.lanes) as lane:
-            for written, offsets, values in arrays:
-                offset = code.load(code.offset(offsets, lane, I64), I64)
-                with ExitStack() as conditions:
-                    if bounds:
-                        conditions.enter_context(code.when((offset >= bounds[0]) & (offset < bounds[1])))
-                    value = code.load(code.offset(values, lane, stored), stored)
-                    address = code.offset(self.target, offset, stored)
-                    if written.adds:
-                        value = code.load(address, stored) + value
-                    code.store(value, address)
+            for written, addresses, values in arrays:
+                at = code.load(code.offset(addresses, lane, I64), I64)
+                address = code.add(f"inttoptr {at.typed} to ptr", PTR)
+                value = code.load(code.offset(values, lane, stored), stored)
+                if written.adds:
+                    value = code.load(address, stored) + value
+                code.store(value, address)
+
+    def addresses(self, unit: Lanes) -> Lanes:
+        """The addresses of elements of the result.
+
+        What belongs to other threads goes to memory that nobody reads: a branch for each lane, which cannot be
+        predicted, would take longer.
+        """
+        size, lanes = self.out.dtype.itemsize, unit.type.lanes
+        found = self.elements.splat(self.as_integer(self.target), lanes) + unit * size
+        if not self.plan.is_cut_in_ranges:
+            return found
+        elsewhere = self.code.array(self.type.in_memory, lanes)
+        self.code.hoisted.append(f"  store {Type('i8', size * lanes).text} zeroinitializer, {elsewhere.typed}")
+        steps = ", ".join(f"i64 {size * k}" for k in range(lanes))
+        others = self.elements.splat(self.as_integer(elsewhere), lanes) + Lanes(self.code, f"<{steps}>", unit.type)
+        return select(self.is_in_range(unit), found, others)
+
+    def as_integer(self, address: Lanes) -> Lanes:
+        """An address as a number."""
+        return self.code.add(f"ptrtoint {address.typed} to i64", I64)
+
+
+def combine_sums(code: Code, node: Operation, memory: Memory, base: Slot | None) -> None:
+    """Add the sums of all pieces, in order, to what is updated, or to zeros."""
+    stored = Type.from_dtype(node.dtype).in_memory
+    partials, target = address(code, memory.partials[node]), address(code, memory.target(node))
+    source = None if base is None else address(code, base)
+    with code.loop(0, node.size) as e:
+        start = code.constant(0, stored) if source is None else code.load(code.offset(source, e, stored), stored)
+        total = code.variable(stored, start)
+        with code.loop(0, PIECES) as piece:
+            term = code.load(code.offset(partials, piece * node.size + e, stored), stored)
+            code.store(code.load(total, stored) + term, total)
+        code.store(code.load(total, stored), code.offset(target, e, stored))

@@ -28,7 +28,7 @@ from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a
 from wengert.graph.passes.views import RESHAPES
-from wengert.ops.shape.reshaping import _reshape
+from wengert.ops.shape.reshaping import _broadcast_to, _expand_dims, _reshape
 
 TINY = 400
 """A program of at most so many scalar operations is unrolled completely."""
@@ -168,6 +168,8 @@ class Schedule:
             assert isinstance(a, Operation)
             self.joined[node] = a
             return self.stages[a]
+        if form is Form.SCATTER and self.rows and i == (Written.by(node).base is not None):
+            return self.store_parts(a, domain)
         if (form is Form.GATHER and i == 0) or (form is Form.SCATTER and self.is_scattered_from_memory(node, i)):
             self.store(a)
             return self.ready(a)
@@ -179,6 +181,34 @@ class Schedule:
             self.store(base)
             return self.ready(base)
         return self.stages[base]
+
+    def store_parts(self, value: Node, domain: tuple[int, ...]) -> int:
+        """Store what the elements of a scattered value are computed from, and return the stage at which that is done.
+
+        Its elementwise operations and gathers run in the loop of the scatter, which is not unrolled as rows are.
+        """
+        stage, stack, seen = 0, [value], {value}
+        in_loop: list[Operation] = []
+        while stack:
+            node = stack.pop()
+            form = self.forms[node]
+            is_in_loop = form in (Form.ELEMENT, Form.GATHER) and node.shape == domain and node not in self.stored
+            is_plain_view = form is Form.VIEW and node not in self.stored and is_a(node, _expand_dims, _broadcast_to)
+            if is_plain_view or (is_in_loop and (self.uses[node] == 1 or self.is_cheap(node))):
+                assert isinstance(node, Operation)
+                args = node.args[1:] if form is Form.GATHER else node.args
+                stack += [a for a in args if a not in seen]
+                seen.update(args)
+                stage = max(stage, self.ready(node.args[0]) if form is Form.GATHER else 0)
+                in_loop.append(node)
+            else:
+                self.store(node)
+                stage = max(stage, self.ready(node))
+        for node in reversed(in_loop):
+            self.costs[node] = self.cost(node)
+            if self.uses[node] == 1:
+                self.stages[node] = max(stage, self.stages[node])
+        return stage
 
     def can_join(self, node: Operation, base: Node) -> bool:
         """Whether a scatter adds to what another one has added before, in the same loop, so that one kernel does both."""

@@ -11,6 +11,7 @@ from wengert.compiler.aspects import (
     reductions,
     samples,
     shape,
+    sorting,
     windows,
 )
 from wengert.compiler.simd import (

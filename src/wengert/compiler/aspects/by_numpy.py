@@ -67,7 +67,7 @@ lowering.without(
 
 lowering.without(
     "each element depends on the previous ones, or on their order",
-    *(cumulative._cumsum, cumulative._cumprod, sorting._argsort, sorting._argpartition, sorting._searchsorted),
+    *(cumulative._cumsum, cumulative._cumprod, sorting._argpartition, sorting._searchsorted),
     *(
         sets._first_indices,
         sets._inverse,

@@ -38,7 +38,7 @@ class Type(NamedTuple):
 
     @property
     def bits(self) -> int:
-        return int(self.kind[1:])
+        return 64 if self.kind == "ptr" else int(self.kind[1:])
 
     @property
     def suffix(self) -> str:

@@ -18,7 +18,7 @@ from wengert.ops.linear_algebra import (
     structured,
     systems,
 )
-from wengert.ops.reductions import cumulative, extremes, without_nan
+from wengert.ops.reductions import without_nan
 from wengert.ops.samples import histograms, sets, sorting
 from wengert.ops.shape import joining, rearranging
 from wengert.ops.signal import convolution, fourier
@@ -67,14 +67,13 @@ lowering.without(
 
 lowering.without(
     "each element depends on the previous ones, or on their order",
-    *(cumulative._cumsum, cumulative._cumprod, sorting._argpartition, sorting._searchsorted),
+    sorting._argpartition,
     *(
         sets._first_indices,
         sets._inverse,
         sets._multiplicities,
         sets._isin,
         taking.argwhere,
-        histograms._histogram,
         histograms._bin_edges,
     ),
     subscripts._winners,

@@ -85,11 +85,18 @@ class RoutineCall:
 
         `pointers` are the contents of the table. Threads start and end here, so only long work gains.
         """
-        code = self.code
         self.shared.uses_threads = True
-        table = code.name()
-        code.hoisted.append(f"  {table} = alloca [{len(pointers)} x ptr], align 8")
+        table, size = self.table(pointers), self.code.constant(extent, I64)
+        self.code.do(f"call void @wengert.parallel(ptr @{name}, {table.typed}, {size.typed}, i64 {grain})")
+
+    def run_on_one_core(self, name: str, pointers: Sequence[Lanes], extent: int) -> None:
+        """Call such a function for the whole range."""
+        self.run(name, self.table(pointers), self.code.constant(0, I64), self.code.constant(extent, I64))
+
+    def table(self, pointers: Sequence[Lanes]) -> Lanes:
+        """A table of pointers on the stack."""
+        code = self.code
+        table = code.array(PTR, len(pointers))
         for i, pointer in enumerate(pointers):
-            code.store(pointer, code.offset(Lanes(code, table, PTR), i, PTR))
-        size = code.constant(extent, I64)
-        code.do(f"call void @wengert.parallel(ptr @{name}, ptr {table}, {size.typed}, i64 {grain})")
+            code.store(pointer, code.offset(table, i, PTR))
+        return table

@@ -23,7 +23,11 @@ def numbers(shape, dtype: str, seed: int = 0) -> np.ndarray:
 def samples(n: int, dtype: str) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(n)
     found = {"different": numbers(n, dtype), "ties": np.trunc(numbers(n, "f8")).astype(dtype)}
-    found |= {"equal": np.ones(n, dtype), "sorted": np.sort(numbers(n, dtype)), "falling": np.sort(numbers(n, dtype))[::-1]}
+    found |= {
+        "equal": np.ones(n, dtype),
+        "sorted": np.sort(numbers(n, dtype)),
+        "falling": np.sort(numbers(n, dtype))[::-1],
+    }
     if dtype[0] == "f":
         with np.errstate(over="ignore"):
             found["special"] = rng.choice(SPECIAL, n).astype(dtype)
@@ -170,7 +174,12 @@ def test_search_in_nothing():
     np.testing.assert_array_equal(f(np.arange(3.0), np.zeros((0, 2))), np.zeros((0, 2), int))
 
 
-EDGES = {"tens": 10, "repeated": np.array([0.0, 1.0, 1.0, 2.0]), "last": np.array([0.0, 2.0, 2.0]), "one": np.array([-1.0, 1.0])}
+EDGES = {
+    "tens": 10,
+    "repeated": np.array([0.0, 1.0, 1.0, 2.0]),
+    "last": np.array([0.0, 2.0, 2.0]),
+    "one": np.array([-1.0, 1.0]),
+}
 
 
 @pytest.mark.parametrize("edges", EDGES.values(), ids=EDGES)

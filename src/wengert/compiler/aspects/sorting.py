@@ -8,9 +8,10 @@ import numpy as np
 
 from wengert.compiler.aspects.elementwise import add, multiply
 from wengert.compiler.forms.lowering import expansion, lowering
+from wengert.compiler.forms.sorted_values import SORT
 from wengert.compiler.routines.scans import scan
 from wengert.compiler.routines.searching import SEARCH
-from wengert.compiler.routines.sorting import ARGSORT
+from wengert.compiler.routines.sorting import BY_DIGITS
 from wengert.graph.ir import Constant, is_a
 from wengert.ops.elementwise.choices import clip
 from wengert.ops.elementwise.predicates import equal, greater_equal, less_equal, logical_and
@@ -21,7 +22,7 @@ from wengert.ops.samples.sorting import searchsorted
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import reshape
 
-lowering.enter(ARGSORT, sorting._argsort)
+lowering.enter(BY_DIGITS, sorting._argsort, SORT)
 lowering.enter(SEARCH, sorting._searchsorted)
 lowering.enter(scan(add), cumulative._cumsum)
 lowering.enter(scan(multiply), cumulative._cumprod)

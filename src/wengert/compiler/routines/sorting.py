@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 
 from wengert.compiler.forms.lowering import SUPPORTED, Routine
+from wengert.compiler.forms.sorted_values import SORT
 from wengert.compiler.routines.call import RoutineCall
-from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type, select
+from wengert.compiler.simd.lanes import BOOL, I64, PTR, Code, Lanes, Type, select
 from wengert.graph.ir import Operation
 
 I32, I8 = Type("i32"), Type("i8")
@@ -40,36 +41,56 @@ class SortKey(NamedTuple):
         """The number of bits."""
         return self.type.bits
 
+    @property
+    def least(self) -> int:
+        """The integer of which only the sign is set."""
+        return -(1 << (self.bits - 1))
+
     def of(self, x: Lanes) -> Lanes:
         """The integer for a number, in 64 bits."""
-        least = -(1 << (self.bits - 1))
         if self.type.is_float:
             bits = (x + 0.0).bits()  # -0.0 becomes 0.0
-            key = select(x.is_nan(), bits.like(-1), bits ^ ((bits >> (self.bits - 1)) | least))
+            key = select(x.is_nan(), bits.like(-1), bits ^ ((bits >> (self.bits - 1)) | self.least))
         else:
-            key = x ^ least if self.bits > 8 else x
+            key = x ^ self.least if self.bits > 8 else x
         if self.bits == 64:
             return key
         return x.code.add(f"zext {key.typed} to i64", I64)
 
+    def number(self, key: Lanes) -> Lanes:
+        """The number for an integer."""
+        key = key.to(f"i{self.bits}")
+        if not self.type.is_float:
+            return key ^ self.least if self.bits > 8 else key
+        return (key ^ (~(key >> (self.bits - 1)) | self.least)).floats()
+
+    def is_ambiguous(self, x: Lanes) -> Lanes:
+        """Whether several numbers have the integer of this one, and this one is not what `number` returns."""
+        return x.is_nan() | x.bits().eq(self.least)
+
 
 class Record(NamedTuple):
-    """What is moved in memory: a key and an index, in 64 bits together or in 64 bits each."""
+    """What is moved in memory: a key, or a key and an index, in 64 bits together or in 64 bits each."""
 
     key: SortKey
+    has_index: bool = True
 
     @property
     def type(self) -> Type:
         """Its type."""
+        if not self.has_index:
+            return I64 if self.key.bits == 64 else I32
         return Type("i64", 2) if self.key.bits == 64 else I64
 
     @property
     def nbytes(self) -> int:
         """Its size."""
-        return 8 * self.type.lanes
+        return self.type.bits // 8 * self.type.lanes
 
     def make(self, key: Lanes, index: Lanes) -> Lanes:
         """A record."""
+        if not self.has_index:
+            return key.to(self.type.kind)
         if self.key.bits < 64:
             return (key << 32) | index
         first = key.code.add(f"insertelement {self.type.text} poison, {key.typed}, i64 0", self.type)
@@ -77,6 +98,8 @@ class Record(NamedTuple):
 
     def key_of(self, record: Lanes) -> Lanes:
         """Its key."""
+        if not self.has_index:
+            return record if self.key.bits == 64 else record.code.add(f"zext {record.typed} to i64", I64)
         if self.key.bits < 64:
             return record.logical_right(32)
         return record.code.add(f"extractelement {record.typed}, i64 0", I64)
@@ -145,7 +168,7 @@ def workspace(node: Operation) -> int:
 
 def row_workspace(node: Operation) -> int:
     """The bytes for the records of one row, twice."""
-    return 2 * aligned(Rows.of(node).n * Record(key_of(node)).nbytes)
+    return 2 * aligned(Rows.of(node).n * Record(key_of(node), node.primitive is not SORT).nbytes)
 
 
 def aligned(size: int) -> int:
@@ -158,14 +181,14 @@ def key_of(node: Operation) -> SortKey:
     return SortKey(Type.from_dtype(node.args[0].dtype).in_memory)
 
 
-def write_argsort(call: RoutineCall) -> None:
-    """The indices that sort each row."""
-    rows, key = Rows.of(call.node), key_of(call.node)
-    name = f"wengert.argsort.{key.type.kind}.{'insertion' if rows.n <= SHORT else 'digits'}"
-    write = write_insertion if rows.n <= SHORT else write_digits
-    parameters = ["ptr noalias %x", "ptr noalias %order", "ptr noalias %work", "i64 %n", "i64 %stride"]
-    call.define(name, parameters, lambda code: write(code, key))
-    call.name = "argsort by insertion" if rows.n <= SHORT else "argsort by digits"
+def write_sort(call: RoutineCall) -> None:
+    """The indices that sort each row, or the sorted row."""
+    key, has_index = key_of(call.node), call.node.primitive is not SORT
+    method, write = ("insertion", write_insertion) if Rows.of(call.node).n <= SHORT else ("digits", write_digits)
+    name = f"wengert.{call.name}.{key.type.kind}.{method}"
+    parameters = ["ptr noalias %x", "ptr noalias %result", "ptr noalias %work", "i64 %n", "i64 %stride"]
+    call.define(name, parameters, lambda code: write(RowCode(code, key, has_index)))
+    call.name = f"{call.name} by {method}"
     for_each_row(call, name)
 
 
@@ -207,23 +230,23 @@ def for_each_row(call: RoutineCall, name: str) -> None:
 class RowCode:
     """The parameters of a function that sorts one row."""
 
-    def __init__(self, code: Code, key: SortKey):
-        self.code, self.key = code, key
-        self.x, self.order, self.work = [Lanes(code, name, PTR) for name in ("%x", "%order", "%work")]
+    def __init__(self, code: Code, key: SortKey, has_index: bool):
+        self.code, self.key, self.has_index = code, key, has_index
+        self.x, self.result, self.work = [Lanes(code, name, PTR) for name in ("%x", "%result", "%work")]
         self.n, self.stride = [Lanes(code, name, I64) for name in ("%n", "%stride")]
 
     def read(self, i: Lanes) -> Lanes:
         """A number of the row."""
         return self.code.load(self.code.offset(self.x, i * self.stride, self.key.type), self.key.type)
 
-    def write_index(self, index: Lanes, i: Lanes) -> None:
-        """Write an index of the result."""
-        self.code.store(index, self.code.offset(self.order, i * self.stride, I64))
+    def write(self, value: Lanes, i: Lanes) -> None:
+        """Write an index or a number of the result."""
+        self.code.store(value, self.code.offset(self.result, i * self.stride, value.type))
 
 
-def write_insertion(code: Code, key: SortKey) -> None:
+def write_insertion(row: RowCode) -> None:
     """Insert one key after the other behind the last one that is not larger."""
-    row, record = RowCode(code, key), Record(SortKey(Type("i64")))
+    code, key, record = row.code, row.key, Record(SortKey(Type("i64")))
     sorted_records = code.array(record.type, SHORT)
     with code.loop(0, row.n) as i:
         new = key.of(row.read(i))
@@ -244,7 +267,8 @@ def write_insertion(code: Code, key: SortKey) -> None:
         code.begin(done)
         record.store(record.make(new, i), sorted_records, code.load(position, I64))
     with code.loop(0, row.n) as i:
-        row.write_index(record.index_of(record.load(sorted_records, i)), i)
+        index = record.index_of(record.load(sorted_records, i))
+        row.write(index if row.has_index else row.read(index), i)
 
 
 def unsigned_less(x: Lanes, y: Lanes) -> Lanes:
@@ -252,14 +276,19 @@ def unsigned_less(x: Lanes, y: Lanes) -> Lanes:
     return x.code.add(f"icmp ult {x.typed}, {y.text}", x.type.of("i1"))
 
 
-def write_digits(code: Code, key: SortKey) -> None:
+def write_digits(row: RowCode) -> None:
     """Count the values of all digits, then move all records once for each digit."""
-    row, record = RowCode(code, key), Record(key)
+    code, key, record = row.code, row.key, Record(row.key, row.has_index)
+    is_fixed = not row.has_index and key.type.is_float
+    ambiguous = code.variable(BOOL, False)
     digits = -(-key.bits // DIGIT)
     counts = code.array(I32, digits * VALUES)
     code.clear(counts, 4 * digits * VALUES)
     with code.loop(0, row.n) as i:
-        number = key.of(row.read(i))
+        x = row.read(i)
+        number = key.of(x)
+        if is_fixed:
+            code.store(code.load(ambiguous, BOOL) | key.is_ambiguous(x), ambiguous)
         record.store(record.make(number, i), row.work, i)
         for d in range(digits):
             count_digit(code, counts, d, number)
@@ -285,7 +314,28 @@ def write_digits(code: Code, key: SortKey) -> None:
             code.store(records, target)
     records = code.load(source, PTR)
     with code.loop(0, row.n) as i:
-        row.write_index(record.index_of(record.load(records, i)), i)
+        found = record.load(records, i)
+        row.write(record.index_of(found) if row.has_index else key.number(record.key_of(found)), i)
+    if is_fixed:
+        with code.when(code.load(ambiguous, BOOL)):
+            write_ambiguous(row)
+
+
+def write_ambiguous(row: RowCode) -> None:
+    """Write zeros and NaNs once more, in the order of the row: their keys are equal, and they are not."""
+    code = row.code
+    zeros, nans = code.variable(I64, 0), code.variable(I64, row.n)
+    with code.loop(0, row.n) as i:
+        x = row.read(i)
+        code.store(code.load(zeros, I64) + (x < 0.0).to("i64"), zeros)
+        code.store(code.load(nans, I64) - x.is_nan().to("i64"), nans)
+    with code.loop(0, row.n) as i:
+        x = row.read(i)
+        for condition, place in ((x.eq(0.0), zeros), (x.is_nan(), nans)):
+            with code.when(condition):
+                position = code.load(place, I64)
+                row.write(x, position)
+                code.store(position + 1, place)
 
 
 def count_digit(code: Code, counts: Lanes, d: int, number: Lanes) -> None:
@@ -306,4 +356,4 @@ def write_starts(code: Code, counts: Lanes) -> None:
         code.store(start + count, total)
 
 
-ARGSORT = Routine(write_argsort, is_native, workspace=workspace)
+BY_DIGITS = Routine(write_sort, is_native, workspace=workspace)

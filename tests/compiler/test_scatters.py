@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.machine import native
+from wengert.compiler.kernels.threads import THREADS
 from wengert.ops.indexing.subscripts import add_at, set_at
 
 
 @contextmanager
 def threads(count: int):
     """As if the machine had so many cores."""
-    before = native.THREADS.value
-    native.THREADS.value = count
+    before = THREADS.value
+    THREADS.value = count
     try:
         yield
     finally:
-        native.THREADS.value = before
+        THREADS.value = before
 
 
 def numbers(shape, dtype: str = "f8"):
@@ -51,7 +51,7 @@ KEYS = {
 }
 
 
-@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4"])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "c16", "c8"])
 @pytest.mark.parametrize(("shape", "key", "count"), KEYS.values(), ids=KEYS)
 def test_additions_and_assignments(shape, key, count, dtype):
     i, j = indices(1000, count), indices(999, count)
@@ -149,4 +149,4 @@ def test_signs_of_zeros_stay():
 
 def test_a_wrong_number_of_threads_is_not_ignored():
     with threads(5):
-        assert ctypes.c_int64.from_address(ctypes.addressof(native.THREADS)).value == 5
+        assert ctypes.c_int64.from_address(ctypes.addressof(THREADS)).value == 5

@@ -2,8 +2,10 @@
 
 from wengert.compiler.aspects import (
     by_numpy,
+    complex_numbers,
     contraction,
     elementwise,
+    fourier,
     indexing,
     integers,
     linalg,
@@ -15,6 +17,7 @@ from wengert.compiler.aspects import (
     windows,
 )
 from wengert.compiler.simd import (
+    complex_functions,
     error_function,
     exponential,
     gamma,

@@ -42,7 +42,7 @@ def expand_cross(x: Any, y: Any) -> Any:
 @expansion(ops.matmul)
 def expand_matmul(x: Any, y: Any) -> Any:
     """Products and sums if small, else one call of BLAS on matrices."""
-    if x.dtype.kind not in "fi" or y.dtype.kind not in "fi":
+    if x.dtype.kind == "b" or y.dtype.kind == "b":
         return None
     if x.ndim == 1 and y.ndim == 1:
         return sum_(x * y)
@@ -57,7 +57,7 @@ def product(x: Any, y: Any, may_stay: bool = False) -> Any:
     """A product of matrices, or of stacks of them; None if it `may_stay` as it is and does."""
     m, k, n = x.shape[-2], x.shape[-1], y.shape[-1]
     dtype = np.result_type(x.dtype, y.dtype)
-    if dtype.kind != "f" or m * k * n <= SMALL_PRODUCT or (max(k, n) <= NARROW <= m):
+    if dtype.kind == "i" or m * k * n <= SMALL_PRODUCT or (max(k, n) <= NARROW <= m):
         return sum_(multiply(expand_dims(x, -1), expand_dims(y, -3)), -2)
     if max(m, n) <= NARROW <= k and is_matrix_transpose(x.node):
         tall = Symbol(x.node.args[0])
@@ -77,7 +77,7 @@ def product(x: Any, y: Any, may_stay: bool = False) -> Any:
 @expansion(_einsum)
 def expand_einsum(x: Any, y: Any, subscripts: str) -> Any:
     """A matrix product, or a multiplication if nothing is summed."""
-    if x.dtype.kind not in "fi" or y.dtype.kind not in "fi":
+    if x.dtype.kind == "b" or y.dtype.kind == "b":
         return None
     plan = layout(subscripts)
     if plan.is_exchanged:

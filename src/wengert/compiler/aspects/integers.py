@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from wengert.compiler.forms.lowering import Instructions, expansion, lowering, on_bits, on_numbers
+from wengert.compiler.forms.lowering import Instructions, expansion, lowering, on_numbers
 from wengert.compiler.simd.lanes import Lanes, fma, select
-from wengert.compiler.simd.vector_functions import call, replace_rare, vector_function
+from wengert.compiler.simd.vector_functions import replace_rare, vector_function
 from wengert.core.spec import Spec
 from wengert.ops.elementwise import arithmetic, predicates
 from wengert.ops.elementwise.predicates import rint
@@ -25,10 +25,10 @@ def least_integer(kind: str) -> int:
 class Conversion(Instructions):
     """Instructions that convert between dtypes."""
 
-    def is_for(self, operands: Sequence[Spec], out: Spec) -> bool:
+    def is_for(self, operands: Sequence[Spec], out: Spec) -> bool:  # noqa: ARG002  # converts from all dtypes
         return out.dtype.kind in self.results
 
-    def write(self, operands: Sequence[Lanes], kind: str, params: dict[str, Any]) -> Lanes:
+    def write(self, operands: Sequence[Lanes], kind: str, params: dict[str, Any]) -> Lanes:  # noqa: ARG002
         (x,) = operands
         return to_integer(x, kind) if x.type.is_float and kind[0] == "i" and kind != "i1" else x.to(kind)
 
@@ -42,7 +42,7 @@ def to_integer(x: Lanes, kind: str) -> Lanes:
     return select(is_inside, x.to(kind), x.code.constant(least, x.type.of(kind)))
 
 
-lowering.enter(Conversion(lambda x, dtype: x, "fib", 1), casting._astype, casting._astype_discrete)
+lowering.enter(Conversion(lambda x, dtype: x, "fib"), casting._astype, casting._astype_discrete)
 
 # Division with remainder
 
@@ -143,7 +143,7 @@ for _operation, _body in SHIFTS.items():
 def expand_round(x: Any, decimals: int) -> Any:
     """By the nearest integer, of a multiple."""
     if x.dtype.kind != "f":
-        return x if decimals >= 0 else None
+        return x if decimals >= 0 and x.dtype.kind == "i" else None
     if decimals == 0:
         return rint(x)
     power = 10.0 ** abs(decimals)

@@ -35,7 +35,7 @@ def expand_histogram(x: Any, y: Any) -> Any:
     is_rising = is_a(edges, histograms._bin_edges) or (
         isinstance(edges, Constant) and not edges.is_captured and bool(np.all(np.diff(edges.value) >= 0))
     )
-    if not is_rising or not x.size or x.dtype.kind == "b" or y.shape[0] < 2:
+    if not is_rising or not x.size or x.dtype.kind in "bc" or y.shape[0] < 2:
         return None
     x, n = reshape(x, (-1,)), y.shape[0] - 1
     inside = logical_and(greater_equal(x, y[0]), less_equal(x, y[-1]))

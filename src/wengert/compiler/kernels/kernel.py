@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from wengert.compiler.kernels.accumulators import Accumulators, write_combination
 from wengert.compiler.kernels.element import Elements
-from wengert.compiler.kernels.loop_plan import ACCUMULATORS, PIECES, LoopPlan
+from wengert.compiler.kernels.loop_plan import ACCUMULATORS, LARGE, PIECES, SHARED, LoopPlan
 from wengert.compiler.kernels.scatters import ScatterWriter, combine_sums
 from wengert.compiler.program.memory_plan import POINTER, Memory, Pointers
 from wengert.compiler.schedule.affine import Affine
@@ -27,17 +27,24 @@ from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type
 class KernelText(NamedTuple):
     """The LLVM text of a kernel.
 
-    Its outermost loop runs to `extent` in steps of `grain`; `combine` folds the results of its pieces.
+    Its outermost loop runs to `extent` in steps of `grain`, and threads may share it if it `is_shared`; `work` is the
+    number of scalar operations. `combine` folds the results of its pieces.
     """
 
     name: str
     text: str
     extent: int
     grain: int
-    is_large: bool
+    work: int
+    is_shared: bool
     combine: str | None
     code: Code
     is_inline: bool = False
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it takes long, on all cores."""
+        return self.is_shared and self.work >= LARGE
 
     @property
     def length(self) -> int:
@@ -104,7 +111,7 @@ class KernelWriter:
         elif outer is not None:
             extent, grain = plan.domain[outer], plan.grain(outer)
         has_threads = (is_cut or outer in plan.kept_axes) and extent >= 2 * grain
-        return self.function(extent, grain, plan.is_large and has_threads, combine)
+        return self.function(extent, grain, has_threads, combine)
 
     def combination(self) -> str:
         """The function that folds the results of all pieces."""
@@ -117,11 +124,12 @@ class KernelWriter:
             write_combination(code, self.kernel.reductions, self.memory, PIECES)
         return kernel_function(f"{self.name}.combine", code)
 
-    def function(self, extent: int, grain: int, is_large: bool, combine: str | None = None) -> KernelText:
+    def function(self, extent: int, grain: int, has_threads: bool, combine: str | None = None) -> KernelText:
         """The function of the kernel."""
         is_inline = self.schedule.is_inline
         text = kernel_function(self.name, self.code, is_inline)
-        return KernelText(self.name, text, extent, grain, is_large, combine, self.code, is_inline)
+        is_shared = self.plan.work >= SHARED and has_threads
+        return KernelText(self.name, text, extent, grain, self.plan.work, is_shared, combine, self.code, is_inline)
 
     @contextmanager
     def loop(self, start: Lanes | int, stop: Lanes | int, step: int) -> Iterator[Lanes]:
@@ -163,12 +171,17 @@ class KernelWriter:
             self.elements.store(node, position, value)
 
     def return_status(self) -> None:
-        """Add whether an index was out of bounds to the status of the program."""
+        """Add the failures to the status of the program."""
         code = self.code
-        for lanes, flags in self.elements.out_of_bounds.items():
-            status = code.load(Lanes(code, "%table", PTR), PTR)
-            bad = any_lane(code.load(flags, Type("i1", lanes))).to("i64")
-            code.store(code.load(status, I64) | bad, status)
+        if not self.elements.failures:
+            return
+        status, failures = code.load(Lanes(code, "%table", PTR), PTR), code.constant(0, I64)
+        for (failure, lanes), flags in self.elements.failures.items():
+            failures = failures | (any_lane(code.load(flags, Type("i1", lanes))).to("i64") << failure.bit)
+        if self.plan.work >= SHARED:  # other threads may add theirs
+            code.add(f"atomicrmw or {status.typed}, {failures.typed} monotonic", I64)
+        else:
+            code.store(code.load(status, I64) | failures, status)
 
     # Reductions
 

@@ -19,10 +19,10 @@ PIECES = 32
 """The number of pieces of a long reduction."""
 FEW = 2
 """Additions are cut into pieces if there are so many for each element of all sums."""
-LARGE = 400_000
-"""The number of scalar operations from which threads are used."""
-LARGE_IN_LOOP = 4 * LARGE
-"""The same in the body of a loop, where they are started in each step."""
+SHARED, LARGE = 60_000, 400_000
+"""The numbers of scalar operations from which threads that are awake share a kernel, about five microseconds, and from
+which a kernel is large: other threads of Python may run meanwhile, and it is compiled with all optimisations.
+"""
 STACK = 4 << 20
 """Bytes that the values of a very long kernel may take on the stack; with more, fewer lanes are used."""
 SCATTER_COST = 3
@@ -57,14 +57,13 @@ class LoopPlan:
             widest = kernel.scatters[0].dtype.itemsize
         self.vector_axis, self.lanes = self.choose_vector(vector_bytes() // widest)
         self.counters = [Counter(i, n, self.grain(i)) for i, n in enumerate(self.domain)]
-        self.is_large = self.work >= (LARGE_IN_LOOP if schedule.is_body else LARGE)
         self.cut_axis = self.choose_cut()
         last = lambda i: (i in self.row_axes, i == self.vector_axis)
         self.kept_axes = sorted([i for i in range(len(self.domain)) if i not in self.axes], key=last)
         self.reduced_axes = sorted([i for i in range(len(self.domain)) if i in self.axes], key=last)
 
     def survey(self) -> tuple[list[Node], int, int, bool]:
-        """The values, the work, the bytes of the widest element, and whether the loop is flat.
+        """The values, the work, the bytes of the widest lane, and whether the loop is flat.
 
         A single number, and what it is computed from, is the same for all elements: it does not decide.
         """
@@ -77,8 +76,8 @@ class LoopPlan:
             node, is_single = stack.pop()
             is_single = is_single or (node.size == 1 and (size > 1 or schedule.forms[node] is Form.GIVEN))
             if not is_single:
-                if node.dtype.kind in "fi":
-                    widest = max(widest, node.dtype.itemsize)
+                if node.dtype.kind in "fic":
+                    widest = max(widest, node.dtype.itemsize // (1 + (node.dtype.kind == "c")))
                 has_one_shape = has_one_shape and node.shape == shape
             if sources.is_stored(node):
                 continue
@@ -98,6 +97,11 @@ class LoopPlan:
         is_flat = has_one_shape and is_whole and not schedule.is_tiny and not in_rows
         per_element += SCATTER_COST * len(kernel.scatters)
         return list({node: None for node, _ in seen}), size * max(per_element, 1), widest, is_flat
+
+    @property
+    def computed_nodes(self) -> list[Node]:
+        """The values that it computes, rather than reads."""
+        return [node for node in self.nodes if not self.sources.is_stored(node)]
 
     def choose_vector(self, lanes: int) -> tuple[int | None, int]:
         """The axis with SIMD lanes and their number: a long axis along which most elements are neighbours in memory."""
@@ -120,7 +124,7 @@ class LoopPlan:
     def choose_cut(self) -> int | None:
         """The axis along which a large reduction to few elements is cut into pieces."""
         kept = math.prod(n for i, n in enumerate(self.domain) if i not in self.axes)
-        if not (self.kernel.reductions and self.axes and self.is_large and kept < 16):
+        if not (self.kernel.reductions and self.axes and self.work >= SHARED and kept < 16):
             return None
         axis = max(self.axes, key=lambda i: (self.domain[i], -i))
         return axis if self.domain[axis] >= PIECES * self.grain(axis) else None
@@ -152,7 +156,7 @@ class LoopPlan:
 
     @property
     def parts(self) -> tuple[int, int]:
-        """The number of parts of the result of a scatter that different threads may write to, and the fewest of each."""
+        """The number of parts of the result of a scatter that threads may share, and the fewest for one of them."""
         node = self.kernel.scatter
         assert node is not None
         if self.is_cut_in_pieces:
@@ -164,7 +168,8 @@ class LoopPlan:
     def is_cut(self) -> bool:
         """Whether a scatter runs on all cores."""
         count, fewest = self.parts
-        return self.is_cut_in_pieces or self.is_large and count >= 2 * fewest
+        is_worthwhile = self.work >= (SHARED if self.row_axes or self.is_split_along_loop else LARGE)
+        return self.is_cut_in_pieces or (is_worthwhile and count >= 2 * fewest)
 
     @property
     def is_cut_in_ranges(self) -> bool:
@@ -175,7 +180,7 @@ class LoopPlan:
     def is_cut_in_pieces(self) -> bool:
         """Whether the loop of additions to few elements is cut into pieces, each with a sum of its own."""
         node = self.kernel.scatter
-        if node is None or not self.is_large or not all(Written.by(s).adds for s in self.kernel.scatters):
+        if node is None or self.work < LARGE or not all(Written.by(s).adds for s in self.kernel.scatters):
             return False
         is_small = FEW * PIECES * node.size <= math.prod(self.domain)
         outer = self.kept_axes[0]

@@ -4,8 +4,8 @@ The last axes of a selection that only slices select are rows: their elements ha
 vectors. If there are none, values and indices are computed in lanes, and lanes are added one after the other, because
 their targets may be equal.
 
-If there are few targets, the loop is cut into pieces, each with a sum of its own, and these are added in order. Else each
-thread fills a range of the result and adds what belongs there: it computes all indices, and the values of those in
+If there are few targets, the loop is cut into pieces, each with a sum of its own, and these are added in order. Else
+each thread fills a range of the result and adds what belongs there: it computes all indices, and the values of those in
 its range. So all elements of one target are added in the order of the loop, whatever the number of threads.
 """
 
@@ -13,18 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wengert.compiler.kernels.loop_plan import PIECES
 from wengert.compiler.program.memory_plan import Memory, Slot, address
 from wengert.compiler.schedule.affine import ZERO, Affine
 from wengert.compiler.schedule.gather import IndexedPosition, Written
-from wengert.compiler.simd.lane_operations import any_lane
+from wengert.compiler.simd.lane_operations import any_lane, load_element, store_element
 from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type, select
 from wengert.graph.ir import Operation
 
 if TYPE_CHECKING:
     from wengert.compiler.kernels.kernel import KernelWriter
+
+
+NOTHING: dict[str, Any] = {"f": -0.0, "c": complex(-0.0, -0.0), "i": 0}
+"""What may be added to every number of a kind of dtype without changing it, not even the sign of -0.0."""
 
 
 class ScatterWriter:
@@ -46,7 +50,7 @@ class ScatterWriter:
         outer = plan.kept_axes[0] if plan.kept_axes else None
         first_bounds = (self.begin, self.end) if plan.is_split_along_loop else None
         with ExitStack() as loops:
-            if plan.is_cut_in_pieces:
+            if plan.is_cut_in_pieces and outer is not None:
                 piece = loops.enter_context(self.writer.loop(self.begin, self.end, 1))
                 self.begin_piece(piece)
                 first_bounds = self.writer.piece_bounds(outer, piece)
@@ -82,11 +86,11 @@ class ScatterWriter:
 
     def begin_piece(self, piece: Lanes) -> None:
         """Start the sums of a piece with -0.0, to which everything may be added, also -0.0."""
-        code, stored = self.code, self.type.in_memory
+        code, (part, count) = self.code, parts_of_array(self.out)
         partials = self.elements.pointers.partials(self.out)
-        self.target = code.offset(partials, piece * self.out.size, stored)
-        with code.loop(0, self.out.size) as e:
-            code.store(code.constant(-0.0 if self.type.is_float else 0, stored), code.offset(self.target, e, stored))
+        self.target = code.offset(partials, piece * count, part)
+        with code.loop(0, count) as e:
+            code.store(code.constant(-0.0 if part.is_float else 0, part), code.offset(self.target, e, part))
 
     # Targets
 
@@ -145,9 +149,9 @@ class ScatterWriter:
             index = self.inner_index(node, written)
             row = code.offset(self.target, unit * self.plan.unit, self.type.in_memory)
             if written.adds:
-                if fresh is not None:  # what was added before adds nothing; -0.0 also keeps the sign of -0.0
+                if fresh is not None:
                     value = elements.splat(value, fresh.type.lanes)
-                    value = select(fresh, value, -0.0 if self.type.is_float else 0)
+                    value = select(fresh, value, NOTHING[self.out.dtype.kind])
                 value = elements.sum(elements.read_memory(row, index, self.type, None, True), value)
             elements.write_memory(row, index, value)
 
@@ -160,17 +164,17 @@ class ScatterWriter:
         for (_, written), unit, value in zip(self.scatters, units, self.values(), strict=True):
             addresses, values = code.array(I64, plan.lanes), code.array(stored, plan.lanes)
             code.store(self.addresses(elements.splat(unit, plan.lanes)), addresses, 64)
-            code.store(elements.splat(value, plan.lanes).to(stored.kind), values, 64)
+            store_element(elements.splat(value, plan.lanes).to(stored.kind), values, 64)
             arrays.append((written, addresses, values))
         start = i - elements.counters[counter] if counter.extent % plan.lanes else 0
         with code.loop(start, plan.lanes) as lane:
             for written, addresses, values in arrays:
                 at = code.load(code.offset(addresses, lane, I64), I64)
                 address = code.add(f"inttoptr {at.typed} to ptr", PTR)
-                value = code.load(code.offset(values, lane, stored), stored)
+                value = load_element(code, code.offset(values, lane, stored), stored, stored.align, True)
                 if written.adds:
-                    value = code.load(address, stored) + value
-                code.store(value, address)
+                    value = load_element(code, address, stored, stored.align, True) + value
+                store_element(value, address, stored.align)
 
     def addresses(self, unit: Lanes) -> Lanes:
         """The addresses of elements of the result.
@@ -195,13 +199,19 @@ class ScatterWriter:
 
 def combine_sums(code: Code, node: Operation, memory: Memory, base: Slot | None) -> None:
     """Add the sums of all pieces, in order, to what is updated, or to zeros."""
-    stored = Type.from_dtype(node.dtype).in_memory
+    part, count = parts_of_array(node)
     partials, target = address(code, memory.partials[node]), address(code, memory.target(node))
     source = None if base is None else address(code, base)
-    with code.loop(0, node.size) as e:
-        start = code.constant(0, stored) if source is None else code.load(code.offset(source, e, stored), stored)
-        total = code.variable(stored, start)
+    with code.loop(0, count) as e:
+        start = code.constant(0, part) if source is None else code.load(code.offset(source, e, part), part)
+        total = code.variable(part, start)
         with code.loop(0, PIECES) as piece:
-            term = code.load(code.offset(partials, piece * node.size + e, stored), stored)
-            code.store(code.load(total, stored) + term, total)
-        code.store(code.load(total, stored), code.offset(target, e, stored))
+            term = code.load(code.offset(partials, piece * count + e, part), part)
+            code.store(code.load(total, part) + term, total)
+        code.store(code.load(total, part), code.offset(target, e, part))
+
+
+def parts_of_array(node: Operation) -> tuple[Type, int]:
+    """The type and the number of the real numbers of an array."""
+    type = Type.from_dtype(node.dtype).in_memory
+    return type.part, node.size * (2 if type.is_complex else 1)

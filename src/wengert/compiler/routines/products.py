@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from wengert.compiler.forms.lowering import Routine
-from wengert.compiler.forms.matrices import are_float_stacks, is_stack
+from wengert.compiler.forms.matrices import are_float_stacks, blas_letter, is_stack
 from wengert.compiler.routines.call import Operand, RoutineCall
 from wengert.compiler.routines.small_products import small_product
 from wengert.compiler.simd.lanes import Lanes, Type
@@ -50,7 +50,7 @@ def write_gemm(
     if not m * n:
         return
     call.blas(
-        "dgemm" if element.kind == "f64" else "sgemm",
+        f"{blas_letter(call.node.dtype)}gemm",
         *("NT"[y.is_transposed], "NT"[x.is_transposed]),
         *(n, m, k),
         1.0,

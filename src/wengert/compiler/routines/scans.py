@@ -41,7 +41,7 @@ def write_scan(call: RoutineCall, fold: Fold) -> None:
     node, rows = call.node, Rows.of(call.node)
     read, kept = Type.from_dtype(node.args[0].dtype), Type.from_dtype(node.dtype)
     writer = ScanWriter(rows, read, kept, fold)
-    name = f"wengert.{node.primitive.name}.{read.kind}.{kept.kind}.{rows.n}.{rows.stride}.{rows.count}"
+    name = f"wengert.{node.primitive.name}.{read.kind}.{kept.kind}.{rows.n}.{rows.stride}.{rows.number}"
     call.define(name, ["ptr %table", "i64 %begin", "i64 %end"], writer.write)
     pointers = [call.operands[0].pointer, call.result]
     if node.size >= LARGE and writer.extent >= 2 * writer.grain:
@@ -60,7 +60,7 @@ class ScanWriter:
             lanes //= 2
         self.lanes = lanes
         self.is_by_neighbours = rows.stride > 1
-        self.extent = rows.stride if self.is_by_neighbours else rows.count
+        self.extent = rows.stride if self.is_by_neighbours else rows.number
         self.grain = lanes if self.is_by_neighbours else 1
 
     def write(self, code: Code) -> None:

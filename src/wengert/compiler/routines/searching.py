@@ -19,7 +19,7 @@ LARGE = 1 << 18
 def is_native(node: Operation) -> bool:
     """Whether the numbers have a supported common dtype, and both operands are in memory."""
     a, v = node.args
-    has_numbers = a.size > 0 and v.size > 0 and {a.dtype, v.dtype} <= SUPPORTED - {np.dtype(bool)}
+    has_numbers = a.size > 0 and v.size > 0 and {a.dtype.kind, v.dtype.kind} <= set("fi")
     return has_numbers and common_dtype(node) in SUPPORTED and not is_immediate(a) and not is_immediate(v)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-
 from wengert.compiler.forms.lowering import SUPPORTED, Routine
 from wengert.compiler.forms.sorted_values import SORT
 from wengert.compiler.routines.call import RoutineCall
@@ -125,11 +124,11 @@ class Record(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The rows along an axis: `count` of them with n numbers each, `stride` elements apart."""
+    """The rows along an axis: `number` of them with n numbers each, `stride` elements apart."""
 
     n: int
     stride: int
-    count: int
+    number: int
 
     @staticmethod
     def of(node: Operation) -> Rows:
@@ -151,13 +150,13 @@ def is_native(node: Operation) -> bool:
     """Whether rows of these numbers are sorted natively: only a stable order is determined by the numbers."""
     x = node.args[0]
     is_stable = node.params.get("kind", "stable") in ("stable", "mergesort")
-    return is_stable and x.dtype in SUPPORTED and 0 < x.size and Rows.of(node).n < LONG
+    return is_stable and x.dtype in SUPPORTED and x.dtype.kind != "c" and x.size > 0 and Rows.of(node).n < LONG
 
 
 def parts_of(node: Operation) -> int:
     """The number of parts that have memory of their own."""
     rows = Rows.of(node)
-    return PARTS if rows.count >= PARTS and node.args[0].size >= LARGE else 1
+    return PARTS if rows.number >= PARTS and node.args[0].size >= LARGE else 1
 
 
 def workspace(node: Operation) -> int:
@@ -208,21 +207,21 @@ def for_each_row(call: RoutineCall, name: str) -> None:
         code.do(f"call void @{name}({', '.join(a.typed for a in (*arguments, *numbers))})")
 
     if parts == 1:
-        with call.code.loop(0, rows.count) as row:
+        with call.code.loop(0, rows.number) as row:
             write_row(call.code, row, x, result, work)
         return
 
     def write_parts(code: Code) -> None:
         table, begin, end = [Lanes(code, n, t) for n, t in (("%table", PTR), ("%begin", I64), ("%end", I64))]
         x, result, work = [code.load(code.offset(table, i, PTR), PTR) for i in range(3)]
-        share = -(-rows.count // PARTS)
+        share = -(-rows.number // PARTS)
         with code.loop(begin, end) as part:
-            last = code.intrinsic("smin", I64, (part + 1) * share, code.constant(rows.count, I64))
+            last = code.intrinsic("smin", I64, (part + 1) * share, code.constant(rows.number, I64))
             own = code.offset(work, part * size, I8)
             with code.loop(part * share, last) as row:
                 write_row(code, row, x, result, own)
 
-    whole = f"{name}.{rows.n}.{rows.stride}.{rows.count}"
+    whole = f"{name}.{rows.n}.{rows.stride}.{rows.number}"
     call.define(whole, ["ptr %table", "i64 %begin", "i64 %end"], write_parts)
     call.run_on_all_cores(whole, [x, result, work], PARTS, 1)
 
@@ -295,10 +294,10 @@ def write_digits(row: RowCode) -> None:
     size = (row.n * record.nbytes + 63) & -64
     source = code.variable(PTR, row.work)
     target = code.variable(PTR, code.offset(row.work, size, I8))
-    with code.loop(0, digits) as d:
-        shift, own = d * DIGIT, code.offset(counts, d * VALUES, I32)
+    with code.loop(0, digits) as digit_number:
+        shift, own = digit_number * DIGIT, code.offset(counts, digit_number * VALUES, I32)
         records = code.load(source, PTR)
-        first = (record.key_of(record.load(records, 0)).logical_right(shift)) & (VALUES - 1)
+        first = record.key_of(record.load(records, 0)).logical_right(shift) & (VALUES - 1)
         is_same = code.load(code.offset(own, first, I32), I32).to("i64").eq(row.n)
         with code.when(~is_same):
             write_starts(code, own)

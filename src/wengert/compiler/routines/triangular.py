@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from wengert.compiler.forms.lowering import Routine
-from wengert.compiler.forms.matrices import are_float_stacks, is_stack
+from wengert.compiler.forms.matrices import are_float_stacks, blas_letter, is_stack
 from wengert.compiler.routines.call import RoutineCall
+from wengert.compiler.simd.lane_operations import load_element
 from wengert.compiler.simd.lanes import I64, Code, Lanes, Type, select
 from wengert.graph.ir import Node, Operation
 
@@ -33,7 +34,7 @@ def write_triangular(call: RoutineCall) -> Lanes | None:
     code.copy(result, y, out.nbytes)
     with code.loop(0, math.prod(out.shape[:-2])) as i:
         call.blas(
-            "dtrsm" if element.kind == "f64" else "strsm",
+            f"{blas_letter(out.dtype)}trsm",
             "R",
             "U" if out.params["lower"] else "L",
             "T" if out.params["trans"] else "N",
@@ -52,7 +53,7 @@ def zeros_on_diagonals(code: Code, matrices: Node, pointer: Lanes) -> Lanes:
     n, element = matrices.shape[-1], Type.from_dtype(matrices.dtype)
     count = code.variable(I64, 0)
     with code.loop(0, math.prod(matrices.shape[:-2])) as i, code.loop(0, n) as j:
-        x = code.load(code.offset(pointer, i * (n * n) + j * (n + 1), element), element)
+        x = load_element(code, code.offset(pointer, i * (n * n) + j * (n + 1), element), element, element.align, True)
         code.store(select(x.eq(0.0), code.load(count, I64) + 1, code.load(count, I64)), count)
     return code.load(count, I64)
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 
-from wengert.compiler.forms.classify import COMPUTED, Form, form_of, is_update, operation_cost, scalar_operations
-from wengert.compiler.forms.lowering import Routine, lowering_of
+from wengert.compiler.forms.classify import COMPUTED, Form, form_of, operation_cost, scalar_operations
+from wengert.compiler.forms.lowering import MatrixFunction, Routine, lowering_of
 from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.schedule.affine import loop_position, reshape_position
 from wengert.compiler.schedule.gather import Written
+from wengert.compiler.schedule.scatter_kernels import can_join, is_scattered_from_memory, join, store_parts
 from wengert.compiler.schedule.schedule_steps import order_steps
 from wengert.compiler.schedule.short_rows import (
     ROW_INTENSITY,
@@ -28,7 +29,7 @@ from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a
 from wengert.graph.passes.views import RESHAPES
-from wengert.ops.shape.reshaping import _broadcast_to, _expand_dims, _reshape
+from wengert.ops.shape.reshaping import _reshape
 
 TINY = 400
 """A program of at most so many scalar operations is unrolled completely."""
@@ -37,8 +38,6 @@ CHEAP, CHEAP_IF_LARGE = 12, 48
 memory and read it again, in the processor's cache or, for large arrays, beyond it.
 """
 BEYOND_CACHE = 1 << 20
-LONGEST = 8
-"""The most scatters of one kernel."""
 OUTSIDE = (Form.ROUTINE, Form.FALLBACK, Form.LOOP, Form.SCATTER)
 """What an unrolled program cannot have."""
 
@@ -97,7 +96,7 @@ class Schedule:
         for rows in row_candidates(graph):
             forms = {node: form_of(node, rows) for node in graph.nodes}
             members = [node for node in graph.operations if in_rows(node, rows)]
-            mixing = any(forms[node] in (Form.UNROLLED, Form.CHOICE) for node in members)
+            mixing = any(forms[node] in (Form.UNROLLED, Form.CHOICE, Form.MATRIX) for node in members)
             count = math.prod(rows)
             per_row = sum(scalar_operations(node) // count for node in members if forms[node] is not Form.VIEW)
             moved = sum(node.size // count for node in (*graph.inputs, *graph.outputs) if in_rows(node, rows))
@@ -109,21 +108,32 @@ class Schedule:
         self.forms = plain
 
     def loop_ndim(self, node: Node) -> int:
-        """The number of axes of a value that are looped over; the others are unrolled."""
+        """The number of axes of a value that are looped over to compute it; the others are unrolled."""
+        if self.forms[node] is Form.MATRIX:
+            assert isinstance(node, Operation)
+            return min(self.reading_ndim(node), lowering_of(node, MatrixFunction).lead(node))
+        return self.reading_ndim(node)
+
+    def reading_ndim(self, node: Node) -> int:
+        """The number of axes of a value that are looped over to reduce it."""
         if self.is_tiny:
             return 0
         return len(self.rows) if in_rows(node, self.rows) else node.ndim
 
     def domain(self, node: Node) -> tuple[int, ...]:
-        """The extents of the loops over a value."""
+        """The extents of the loops that compute a value."""
         return node.shape[: self.loop_ndim(node)]
+
+    def reading_domain(self, node: Node) -> tuple[int, ...]:
+        """The extents of the loops that reduce a value."""
+        return node.shape[: self.reading_ndim(node)]
 
     def loop_domain(self, node: Operation) -> tuple[int, ...]:
         """The extents of the loops that compute, reduce or scatter a value."""
         form = self.forms[node]
         if form is Form.SCATTER:
             return Written.by(node).shape
-        return self.domain(node if form in COMPUTED else node.args[0])
+        return self.domain(node) if form in COMPUTED else self.reading_domain(node.args[0])
 
     # Stages
 
@@ -152,10 +162,7 @@ class Schedule:
             self.stages[node] = self.reduction_stage(node, domain, stage) if form is Form.REDUCE else stage
         if form not in (*COMPUTED, Form.VIEW) or node in self.columns:
             self.stored[node] = None
-        if node in self.joined:
-            for earlier in self.chain(node)[:-1]:
-                self.stages[earlier] = self.stages[node]
-                self.stored.pop(earlier, None)
+            join(self, node)
         if self.reads_early and form in (Form.GATHER, Form.VIEW) and self.is_part_of_updated(node):
             self.store(node)
         self.costs[node] = self.cost(node)
@@ -164,13 +171,13 @@ class Schedule:
         """The first stage at which a loop over a domain can use an operand, which is stored if that is better."""
         a, form = node.args[i], self.forms[node]
         base, direct = self.source(a)
-        if form is Form.SCATTER and i == 0 and self.can_join(node, a):
+        if form is Form.SCATTER and i == 0 and can_join(self, node, a):
             assert isinstance(a, Operation)
             self.joined[node] = a
             return self.stages[a]
         if form is Form.SCATTER and self.rows and i == (Written.by(node).base is not None):
-            return self.store_parts(a, domain)
-        if (form is Form.GATHER and i == 0) or (form is Form.SCATTER and self.is_scattered_from_memory(node, i)):
+            return store_parts(self, a, domain)
+        if (form is Form.GATHER and i == 0) or (form is Form.SCATTER and is_scattered_from_memory(self, node, i)):
             self.store(a)
             return self.ready(a)
         if self.forms[base] is Form.GIVEN:
@@ -181,77 +188,6 @@ class Schedule:
             self.store(base)
             return self.ready(base)
         return self.stages[base]
-
-    def store_parts(self, value: Node, domain: tuple[int, ...]) -> int:
-        """Store what the elements of a scattered value are computed from, and return the stage at which that is done.
-
-        Its elementwise operations and gathers run in the loop of the scatter, which is not unrolled as rows are.
-        """
-        stage, stack, seen = 0, [value], {value}
-        in_loop: list[Operation] = []
-        while stack:
-            node = stack.pop()
-            form = self.forms[node]
-            is_in_loop = form in (Form.ELEMENT, Form.GATHER) and node.shape == domain and node not in self.stored
-            is_plain_view = form is Form.VIEW and node not in self.stored and is_a(node, _expand_dims, _broadcast_to)
-            if is_plain_view or (is_in_loop and (self.uses[node] == 1 or self.is_cheap(node))):
-                assert isinstance(node, Operation)
-                args = node.args[1:] if form is Form.GATHER else node.args
-                stack += [a for a in args if a not in seen]
-                seen.update(args)
-                stage = max(stage, self.ready(node.args[0]) if form is Form.GATHER else 0)
-                in_loop.append(node)
-            else:
-                self.store(node)
-                stage = max(stage, self.ready(node))
-        for node in reversed(in_loop):
-            self.costs[node] = self.cost(node)
-            if self.uses[node] == 1:
-                self.stages[node] = max(stage, self.stages[node])
-        return stage
-
-    def can_join(self, node: Operation, base: Node) -> bool:
-        """Whether a scatter adds to what another one has added before, in the same loop, so that one kernel does both."""
-        if base not in self.forms or self.forms[base] is not Form.SCATTER or self.uses[base] > 1 or self.rows:
-            return False
-        assert isinstance(base, Operation)
-        here, before = Written.by(node), Written.by(base)
-        is_same_loop = here.key == before.key and here.shape == before.shape
-        return here.base is base and here.adds and before.adds and is_same_loop and len(self.chain(base)) < LONGEST
-
-    def chain(self, node: Operation) -> tuple[Operation, ...]:
-        """The scatters that one kernel does, up to this one."""
-        found = [node]
-        while found[-1] in self.joined:
-            found.append(self.joined[found[-1]])
-        return tuple(reversed(found))
-
-    def is_scattered_from_memory(self, node: Operation, i: int) -> bool:
-        """Whether an operand of a scatter must be in memory: what it updates, and what it writes if it could read that.
-
-        A scatter of one element reads everything before it writes.
-        """
-        base = Written.by(self.chain(node)[0]).base
-        if self.rows or base is None:
-            return bool(self.rows)
-        return i == 0 or (Written.by(node).size > 1 and (self.is_body or self.reads_updated(node.args[i], base)))
-
-    def reads_updated(self, node: Node, updated: Node) -> bool:
-        """Whether a value that is not stored is computed from one that is updated, or from what that was made of."""
-        old = {updated}
-        while isinstance(updated, Operation) and (is_update(updated) or self.forms[updated] is Form.VIEW):
-            updated = updated.args[0]
-            old.add(updated)
-        seen, stack = {node}, [node]
-        while stack:
-            value = stack.pop()
-            if value in old:
-                return True
-            if value in self.stored or not isinstance(value, Operation):
-                continue
-            stack += [a for a in value.args if a not in seen]
-            seen.update(value.args)
-        return False
 
     def is_part_of_updated(self, node: Operation) -> bool:
         """Whether a value is a small part of one that a scatter or a loop may overwrite."""
@@ -266,14 +202,17 @@ class Schedule:
         """Whether an operand is computed at the same position of the same loop: views in between keep the row."""
         if self.domain(base) != domain:
             return False
-        if not in_rows(base, self.rows):
+        rows = self.rows if in_rows(base, self.rows) else ()
+        if self.forms[base] is self.forms[node] is Form.MATRIX and base.shape[: len(domain)] == domain:
+            rows = domain  # all elements of a matrix are read
+        elif not rows:
             return direct and self.forms[node] is not Form.CHOICE
         while a is not base:
             assert isinstance(a, Operation)
-            if not keeps_rows(a, self.rows):
+            if rows and not keeps_rows(a, rows):
                 return False
             a = a.args[0]
-        return self.forms[node] is not Form.CHOICE or keeps_rows(node, self.rows)
+        return self.forms[node] is not Form.CHOICE or keeps_rows(node, rows)
 
     def reduction_stage(self, node: Operation, domain: tuple[int, ...], stage: int) -> int:
         """One loop reduces along one set of axes: for others, it stores an expensive operand."""
@@ -337,6 +276,8 @@ class Schedule:
         """Whether it is cheaper to store a value than to compute it again in another loop."""
         if self.is_tiny:
             return False
+        if self.forms[base] is Form.MATRIX:  # its elements are known at fixed positions only
+            return True
         if math.prod(domain) >= 2 * base.size:  # several iterations of the loop use one element
             return self.costs[base] > (2 if base.size > 1 else 8)
         return self.uses[base] > 1 and not self.is_cheap(base)
@@ -347,6 +288,8 @@ class Schedule:
             return 1
         bases = [self.source(a)[0] for a in node.args]
         inner = sum(1 if base in self.stored else self.costs[base] for base in bases)
+        if self.forms[node] is Form.MATRIX:
+            return min(inner * node.size + lowering_of(node, MatrixFunction).flops(node), 1 << 20)
         if self.forms[node] is Form.UNROLLED:
             inner *= max(node.args[0].size // max(node.size, 1), 1)
         return min(inner + operation_cost(node), 1 << 20)
@@ -408,6 +351,9 @@ class Schedule:
         if form is Form.ROUTINE:
             assert isinstance(node, Operation)
             return lowering_of(node, Routine).may_fail(node)
+        if form is Form.MATRIX:
+            assert isinstance(node, Operation)
+            return lowering_of(node, MatrixFunction).may_fail(node)
         return form in (Form.FALLBACK, Form.GATHER, Form.LOOP, Form.SCATTER)
 
     def outputs_of(self, node: Operation) -> list[Operation]:

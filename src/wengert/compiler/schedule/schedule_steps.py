@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from wengert.compiler.forms.classify import COMPUTED, Form
 from wengert.compiler.schedule.gather import Written
+from wengert.compiler.schedule.scatter_kernels import chain
 from wengert.graph.ir import Node, Operation
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ arrays: memory is fast for few streams. Arrays of at most so many bytes stay in 
 class Kernel:
     """A loop nest over `domain` that stores `maps` and `reductions` over the `axes` of the domain, or `scatters`.
 
-    Several scatters add to one array: each has the one before as its base. `arrays` are the large arrays that maps and reductions read or write, as bits of a number.
+    Several scatters add to one array: each has the one before as its base. `arrays` are the large arrays that maps and
+    reductions read or write, as bits of a number.
     """
 
     def __init__(self, domain: tuple[int, ...], stage: int, axes: tuple[int, ...] = ()):
@@ -70,12 +72,12 @@ def order_steps(schedule: Schedule) -> list[Any]:
         elif form is Form.SCATTER:
             assert isinstance(node, Operation)
             kernel = kernels[node] = Kernel(Written.by(node).shape, schedule.stages[node])
-            kernel.scatters = schedule.chain(node)
+            kernel.scatters = chain(schedule, node)
         elif form is Form.REDUCE:
             assert isinstance(node, Operation)
             operand = node.args[0]
-            axes = tuple(i for i in node.params["axis"] if i < schedule.loop_ndim(operand))
-            key = (schedule.domain(operand), schedule.stages[node], axes)
+            axes = tuple(i for i in node.params["axis"] if i < schedule.reading_ndim(operand))
+            key = (schedule.reading_domain(operand), schedule.stages[node], axes)
             kernel = kernels.setdefault(key, Kernel(key[0], key[1], axes))
             kernel.reductions.append(node)
             kernel.arrays |= arrays[node]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from wengert.compiler.forms.lowering import Choice, View, lowering, lowering_of
+from wengert.compiler.forms.lowering import Choice, View, lowering_of, native_code
 from wengert.compiler.schedule.affine import ZERO, loop_position
 from wengert.core.aspects import primitive_of
 from wengert.core.infer import is_elementwise
@@ -56,7 +56,7 @@ def keeps_rows(node: Operation, rows: tuple[int, ...]) -> bool:
         return False
     lead = loop_position(rows)
     position = lead + (ZERO,) * (node.ndim - len(rows))
-    view, specs = lowering.of(node.primitive), [a.spec for a in node.args]
+    view, specs = native_code(node), [a.spec for a in node.args]
     if isinstance(view, View):
         found = [(0, view.position(position, *specs, **node.params))]
     else:

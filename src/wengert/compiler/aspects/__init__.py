@@ -5,6 +5,7 @@ from wengert.compiler.aspects import (
     complex_numbers,
     contraction,
     elementwise,
+    fourier,
     indexing,
     linalg,
     predicates,

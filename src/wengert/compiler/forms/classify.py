@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import Enum
 
 from wengert.compiler.forms.lowering import (
@@ -10,6 +11,7 @@ from wengert.compiler.forms.lowering import (
     Draw,
     Gather,
     Instructions,
+    MatrixFunction,
     Reduction,
     Routine,
     Scatter,
@@ -43,6 +45,7 @@ class Form(Enum):
     VIEW = "only moves elements"
     CHOICE = "takes each element from one of several positions"
     UNROLLED = "reduction of few terms, unrolled"
+    MATRIX = "all elements of a small matrix at once"
     GATHER = "reads at computed indices"
     REDUCE = "reduction in a loop"
     SCATTER = "writes or adds at computed indices, in memory"
@@ -52,7 +55,7 @@ class Form(Enum):
     OUTPUT = "one output of a fallback that has several"
 
 
-COMPUTED = (Form.ELEMENT, Form.DRAW, Form.CHOICE, Form.UNROLLED, Form.GATHER)
+COMPUTED = (Form.ELEMENT, Form.DRAW, Form.CHOICE, Form.UNROLLED, Form.MATRIX, Form.GATHER)
 
 
 def form_of(node: Node, rows: tuple[int, ...], is_tiny: bool = False) -> Form:
@@ -87,6 +90,8 @@ def _native_form(node: Operation, rows: tuple[int, ...], is_tiny: bool) -> Form 
             return Form.VIEW
         case Draw():
             return Form.DRAW
+        case MatrixFunction() as function:
+            return Form.MATRIX if function.is_for(node) else None
         case Reduction() as reduction:
             is_complex = node.args[0].dtype.kind == "c"
             return None if is_complex and reduction.is_ordered else _reduction_form(node, rows, is_tiny)
@@ -151,6 +156,8 @@ def is_update(node: Operation) -> bool:
 def operation_cost(node: Operation) -> int:
     """The cost of one element, in additions."""
     found = native_code(node)
+    if isinstance(found, MatrixFunction):
+        return max(found.flops(node) // max(math.prod(node.shape[found.lead(node) :]), 1), 1)
     return found.cost if found is not None else 1
 
 
@@ -158,4 +165,9 @@ def scalar_operations(node: Operation) -> int:
     """The number of scalar operations of a node."""
     if node.spec.__class__ is not Spec:
         return 0
-    return max(node.size, node.args[0].size) if isinstance(native_code(node), Reduction) else node.size
+    match native_code(node):
+        case Reduction():
+            return max(node.size, node.args[0].size)
+        case MatrixFunction():
+            return node.size * operation_cost(node)
+    return node.size

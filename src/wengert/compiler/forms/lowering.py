@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from wengert.compiler.program.failures import LARGEST_ORDER
 from wengert.compiler.schedule.affine import Position, Read
 from wengert.compiler.simd.lanes import Lanes, Type
 from wengert.core.aspects import Aspect
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
 
 SUPPORTED = frozenset(map(np.dtype, ("f8", "f4", "c16", "c8", "i8", "i4", "?")))
 """The dtypes of native arithmetic."""
+FLOATS = frozenset(map(np.dtype, ("f8", "f4")))
+MOST_FLOPS = 1500
+"""The most operations for one small matrix that are written out: LLVM's time is proportional to them."""
+
+Rows = Sequence[Sequence[Lanes]]
+"""The elements of a matrix."""
 
 
 class Lowering:
@@ -175,10 +182,44 @@ class Routine(Lowering):
         self.reads_transposed = reads_transposed
 
 
+class MatrixFunction(Lowering):
+    """All elements of a small matrix, or number, at once: from those of the matrices of the operands.
+
+    `body` is called with a `MatrixCall` and the operation's parameters as keywords, and returns the rows of the result,
+    whose last axes, as many as `core`, they are. `flops` estimates its operations for one matrix of a node. Only the
+    first `operands` of a node are read. It is for real matrices of orders up to 8 whose work is small.
+    """
+
+    def __init__(
+        self,
+        body: Callable[..., Rows],
+        flops: Callable[[Operation], int],
+        core: int = 2,
+        operands: int = 1,
+        may_fail: Callable[[Operation], bool] = lambda node: False,
+    ):
+        super().__init__()
+        self.body, self.flops, self.core, self.operands, self.may_fail = body, flops, core, operands, may_fail
+
+    def is_for(self, node: Operation) -> bool:
+        """Whether the matrices are small."""
+        read = node.args[: self.operands]
+        shapes = [a.shape[-2:] for a in read]
+        return (
+            all(a.dtype in FLOATS and a.spec.__class__ is Spec for a in (node, *read))
+            and all(0 < n <= LARGEST_ORDER for shape in shapes for n in shape)
+            and self.flops(node) <= MOST_FLOPS
+        )
+
+    def lead(self, node: Operation) -> int:
+        """The number of axes of a node before those of its matrices."""
+        return node.ndim - self.core
+
+
 class Alternatives(Lowering):
     """Several native codes of one operation: a node has the first of them that is for it, or none."""
 
-    def __init__(self, *members: Routine):
+    def __init__(self, *members: MatrixFunction | Routine):
         super().__init__()
         self.members = members
 
@@ -213,8 +254,8 @@ def native_code(node: Operation) -> Lowering | None:
 
 
 def is_complex(node: Operation) -> bool:
-    """Whether a node with one result has complex numbers among its operands, or gives them."""
-    return node.spec.__class__ is Spec and any(x.dtype.kind == "c" for x in (node, *node.args))
+    """Whether a node has complex numbers among its operands, or gives them; not if it has several results."""
+    return any(x.spec.__class__ is Spec and x.dtype.kind == "c" for x in (node, *node.args))
 
 
 def lowering_of(node: Operation, kind: type[L]) -> L:

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
-from wengert.compiler.forms.classify import Form
 from wengert.compiler.kernels.accumulators import Accumulators, write_combination
 from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loop_plan import ACCUMULATORS, LARGE, PIECES, SHARED, LoopPlan
@@ -89,8 +88,8 @@ class KernelWriter:
     def write(self) -> KernelText:
         """The text of the kernel."""
         plan, elements = self.plan, self.elements
-        if self.kernel.scatter is not None or any(self.schedule.forms[n] is Form.GATHER for n in plan.nodes):
-            elements.out_of_bounds = self.code.variable(Type("i1"), False)
+        if self.kernel.scatter is not None or any(map(self.schedule.may_fail, plan.computed_nodes)):
+            elements.failures = self.code.variable(I64, 0)
         is_cut, outer = plan.cut_axis is not None, next(iter([*plan.kept_axes, *plan.reduced_axes]), None)
         begin, end = Lanes(self.code, "%begin", I64), Lanes(self.code, "%end", I64)
         with ExitStack() as loops:
@@ -173,12 +172,14 @@ class KernelWriter:
         elements.write_memory(target, index, value)
 
     def return_status(self) -> None:
-        """Add whether an index was out of bounds to the status of the program."""
-        code, flag = self.code, self.elements.out_of_bounds
-        if flag is not None:
-            status = code.load(Lanes(code, "%table", PTR), PTR)
-            bad = code.load(flag, Type("i1")).to("i64")
-            code.store(code.load(status, I64) | bad, status)
+        """Add the failures to the status of the program."""
+        code = self.code
+        if self.elements.failures is not None:
+            status, failures = code.load(Lanes(code, "%table", PTR), PTR), code.load(self.elements.failures, I64)
+            if self.plan.work >= SHARED:  # other threads may add theirs
+                code.add(f"atomicrmw or {status.typed}, {failures.typed} monotonic", I64)
+            else:
+                code.store(code.load(status, I64) | failures, status)
 
     # Reductions
 

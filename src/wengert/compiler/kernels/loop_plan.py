@@ -84,6 +84,11 @@ class LoopPlan:
         is_flat = has_one_shape and is_whole and not schedule.is_tiny and not in_rows
         return list({node: None for node, _ in seen}), size * max(per_element, 1), widest, is_flat
 
+    @property
+    def computed_nodes(self) -> list[Node]:
+        """The values that it computes, rather than reads."""
+        return [node for node in self.nodes if not self.sources.is_stored(node)]
+
     def choose_vector(self, lanes: int) -> tuple[int | None, int]:
         """The axis with SIMD lanes and their number: a long axis along which most elements are neighbours in memory."""
         if not self.domain or 0 in self.domain:

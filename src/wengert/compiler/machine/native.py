@@ -30,8 +30,9 @@ from wengert.compiler.kernels.threads import THREADS, parallel_address
 from wengert.compiler.machine import cache as disk
 from wengert.compiler.machine import target
 from wengert.compiler.machine.fingerprint import surroundings
+from wengert.compiler.program.failures import FAILURES
 from wengert.compiler.program.kept_memory import KEPT, allow_kept_memory
-from wengert.compiler.program.program import NO_MEMORY, Program
+from wengert.compiler.program.program import FIRST_FAILURE, NO_MEMORY, Program
 from wengert.compiler.program.program_writer import write_program
 from wengert.compiler.simd.vector_functions import function_code
 from wengert.core import allocator, parallel
@@ -142,7 +143,7 @@ def run_error(arena: int, status: int) -> BaseException:
     """The error for the status of a failed run."""
     if status == NO_MEMORY:
         return user_error(MemoryError, f"No memory for the {arena} bytes of intermediate results")
-    return user_error(IndexError, "An index is out of bounds in a compiled function")
+    return FAILURES[status - FIRST_FAILURE].error()
 
 
 def releases_gil(program: Program) -> bool:

@@ -18,7 +18,7 @@ from wengert.compiler.kernels.kernel import KernelText
 from wengert.compiler.kernels.threads import DECLARE_PARALLEL
 from wengert.compiler.program.kept_memory import NEEDED_BY_TAKE, TAKE_AND_RETURN
 from wengert.compiler.program.memory_plan import POINTER
-from wengert.compiler.program.program import Fallback, OperandSource
+from wengert.compiler.program.program import Fallback, OperandSource, Table
 from wengert.compiler.simd.lanes import Code, Type
 from wengert.compiler.simd.vector_functions import declaration, definitions, is_inlined, vector_symbol
 from wengert.graph.graph import Graph
@@ -67,7 +67,7 @@ class Shared:
     """What a program and the bodies of its loops have together: one list of constants, kernels and functions."""
 
     def __init__(self) -> None:
-        self.constants: list[Constant] = []
+        self.constants: list[Constant | Table] = []
         self.kernels: list[KernelText] = []
         self.bodies: list[BodyText] = []
         self.fallbacks: list[Fallback] = []

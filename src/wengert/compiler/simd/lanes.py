@@ -209,10 +209,10 @@ class Code:
     def store(self, value: Lanes, address: Lanes, align: int = 0) -> None:
         self.do(f"store {value.typed}, {address.typed}" + (f", align {align}" if align else ""))
 
-    def copy(self, target: Lanes, source: Lanes, size: int) -> None:
+    def copy(self, target: Lanes, source: Lanes, size: Lanes | int) -> None:
         """Copy bytes between addresses that do not overlap."""
         is_volatile = self.constant(False, BOOL)
-        self.call("@llvm.memcpy.p0.p0.i64", None, target, source, self.constant(size, I64), is_volatile)
+        self.call("@llvm.memcpy.p0.p0.i64", None, target, source, self.lift(size, I64), is_volatile)
 
     def offset(self, pointer: Lanes, index: Lanes | int, type: Type) -> Lanes:
         """The address of the element with an index in an array of a type."""

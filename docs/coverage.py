@@ -46,8 +46,8 @@ table shows how each mode runs it.
   rule of the kind and the dtype from NumPy on one element; *example*, from NumPy's result for zeros that take no
   memory; *rule*, a rule of this operation; *refused*, an error, because the shape depends on the numbers.
 - **compiled**, how [the compiler](compile.md) runs it in double precision (single precision is the same; for
-  complex numbers see the aspect *complex_lowering*): *native*, loops that fuse with their neighbours; *BLAS*, a call of BLAS; *NumPy*, NumPy's
-  implementation between native parts. Where there are two, it depends on sizes, dtypes or keys.
+  complex numbers see *complex_lowering* below): *native*, loops that fuse with their neighbours; *BLAS*, a call of
+  BLAS; *NumPy*, NumPy's implementation between native parts. Where there are two, it depends on sizes, dtypes or keys.
 
 | operation | kind | reverse | forward | Taylor | batch | trace | compiled | remarks |
 |---|---|---|---|---|---|---|---|---|

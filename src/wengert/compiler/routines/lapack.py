@@ -226,7 +226,8 @@ class Problem:
     def transpose(
         self, target: Lanes, source: Lanes, rows: int, columns: int, target_step: int = 0, source_step: int = 0
     ) -> None:
-        """Write the transpose of a matrix of rows; the steps are those from row to row, if not the numbers of columns."""
+        """Write the transpose of a matrix of rows; the steps are those from row to row, if not the numbers of columns.
+        """
         name = f"wengert.transpose.{self.element.moved.kind}"
         self.inner.define(name, TRANSPOSE_PARAMETERS, lambda code: write_transpose(code, self.element.moved))
         sizes = (rows, columns, target_step or rows, source_step or columns)

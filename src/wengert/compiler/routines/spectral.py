@@ -61,7 +61,9 @@ def write_real(p: Problem, target: Lanes, source: Lanes, count: int) -> None:
         code.store(code.load(code.offset(source, i, real), real), p.at(target, i))
 
 
-EIGH = MatrixRoutine(solve_eigh, blocks=eigh_blocks, work=lambda node: 4 * node.args[0].shape[-1] ** 3, name="syevd")
+EIGH = MatrixRoutine(
+    solve_eigh, blocks=eigh_blocks, work=lambda node: 4 * node.args[0].shape[-1] ** 3, name="syevd"
+)
 
 
 # Singular values

@@ -223,6 +223,11 @@ class Elements(ElementSources):
 
     def read_column(self, base: Lanes, index: Affine, type: Type, size: int, is_overwritten: bool) -> Lanes | None:
         """Lanes that are a short row apart in an array of `size` elements, from a block of columns that is read once."""
+        if type.is_complex:  # both parts are columns of the same block
+            real, imag = [
+                self.read_column(base, index.times(2).plus(i), type.part, 2 * size, is_overwritten) for i in (0, 1)
+            ]
+            return Complex(real, imag) if real is not None and imag is not None else None
         stride, lanes = lane_stride(index)
         if stride > LONGEST:
             return None

@@ -10,7 +10,7 @@ from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type
 
 LARGE = 1 << 16
 """The least cost of a task on all cores."""
-WORK = 4
+WORK = 2
 """The scalar operations, in the measure of threads, that take as long as one instruction of a cost."""
 PIECES = 32
 """The largest number of parts that run at the same time."""

@@ -143,7 +143,7 @@ def test_singular_matrices_raise_the_errors_of_eager_code(f, stack, n):
         f(wg.tensor(x))
     with pytest.raises(np.linalg.LinAlgError) as native:
         compiled(x)
-    assert str(native.value).split(":")[0].split("\n")[0] == str(eager.value).split(":")[0].split("\n")[0]
+    assert str(native.value).startswith(str(eager.value).split(", at")[0].split("\n")[0])
     np.testing.assert_allclose(compiled(x + np.eye(n)), f(x + np.eye(n)), atol=1e-12)
 
 

@@ -66,7 +66,7 @@ def test_a_transpose_for_blas_and_for_numpy():
 # Triangular systems
 
 RNG = np.random.default_rng(3)
-A, B = RNG.normal(size=(5, 4, 4)) + 4.0 * np.eye(4), RNG.normal(size=(5, 4, 3))
+A, B = RNG.normal(size=(5, 14, 14)) + 9.0 * np.eye(14), RNG.normal(size=(5, 14, 3))
 OPERANDS = {
     "one": (A[0], B[0]),
     "stack": (A, B),

@@ -7,11 +7,13 @@ from wengert.compiler.aspects import (
     elementwise,
     fourier,
     indexing,
+    integers,
     linalg,
     predicates,
     reductions,
     samples,
     shape,
+    sorting,
     windows,
 )
 from wengert.compiler.simd import (

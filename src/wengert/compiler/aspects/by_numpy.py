@@ -6,10 +6,10 @@ from wengert.compiler.forms.lowering import lowering
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP
 from wengert.ops.calculus import differences
-from wengert.ops.elementwise import arithmetic, bits, choices, exponential, predicates, trigonometric
+from wengert.ops.elementwise import bits, choices, exponential, predicates, trigonometric
 from wengert.ops.indexing import subscripts, taking
 from wengert.ops.linear_algebra import matrix_functions, spectral, structured
-from wengert.ops.reductions import cumulative, extremes, without_nan
+from wengert.ops.reductions import without_nan
 from wengert.ops.samples import histograms, sets, sorting
 from wengert.ops.shape import joining, rearranging
 from wengert.ops.signal import convolution
@@ -21,13 +21,11 @@ lowering.without("its outputs become slices of the operand", rearranging._split,
 lowering.without(
     "there are no instructions for it yet",
     *(
-        arithmetic.remainder,
-        arithmetic.fmod,
         exponential.logaddexp2,
         trigonometric._sinc,
         choices.nextafter,
     ),
-    *(predicates.floor_divide, predicates._round, predicates.left_shift, predicates.right_shift, predicates._isclose),
+    predicates._isclose,
     *(
         bits._fraction,
         bits._mantissa,
@@ -38,7 +36,7 @@ lowering.without(
         bits.lcm,
         bits.bitwise_count,
     ),
-    *(extremes._argmax, extremes._argmin, without_nan._nanmax, without_nan._nanmin),
+    *(without_nan._nanmax, without_nan._nanmin),
 )
 
 lowering.without(
@@ -59,14 +57,13 @@ lowering.without(
 
 lowering.without(
     "each element depends on the previous ones, or on their order",
-    *(cumulative._cumsum, cumulative._cumprod, sorting._argsort, sorting._argpartition, sorting._searchsorted),
+    sorting._argpartition,
     *(
         sets._first_indices,
         sets._inverse,
         sets._multiplicities,
         sets._isin,
         taking.argwhere,
-        histograms._histogram,
         histograms._bin_edges,
     ),
     subscripts._winners,

@@ -23,9 +23,9 @@ from wengert.ops.elementwise.exponential import exp, log
 from wengert.ops.elementwise.predicates import equal, greater, less, logical_and, logical_xor, not_equal
 from wengert.ops.linear_algebra import cholesky, factorizations, gauge, least_squares, spectral, systems
 from wengert.ops.linear_algebra.triangular import _solve_triangular, adjoint, transpose_matrix
+from wengert.ops.reductions.cumulative import prod
 from wengert.ops.reductions.extremes import max as max_
 from wengert.ops.reductions.extremes import min as min_
-from wengert.ops.reductions.cumulative import prod
 from wengert.ops.reductions.logical import any as any_
 from wengert.ops.reductions.sums import sum as sum_
 from wengert.ops.shape.casting import astype

@@ -23,7 +23,6 @@ from wengert.compiler.schedule.gather import IndexedPosition, gather_source
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.simd.complex_lanes import Complex, constant
 from wengert.compiler.simd.lane_operations import (
-    any_lane,
     gather_lanes,
     load_element,
     load_masked,
@@ -32,7 +31,7 @@ from wengert.compiler.simd.lane_operations import (
     splat,
     store_element,
 )
-from wengert.compiler.simd.lanes import I64, Code, Lanes, Type, fma, select
+from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type, fma, select
 from wengert.compiler.simd.transposes import LONGEST, block_start, block_width, read_block
 from wengert.compiler.small_matrices.call import MatrixCall
 from wengert.graph.ir import Constant, Node, Operation
@@ -50,7 +49,7 @@ class Elements(ElementSources):
         self.splats: dict[tuple[str, int], Lanes] = {}
         self.factorizations: dict[Any, Any] = {}
         self.blocks: dict[tuple[str, Affine, Type], list[Lanes]] = {}
-        self.failures: Lanes | None = None  # a variable with the bits of what failed
+        self.failures: dict[tuple[Failure, int], Lanes] = {}  # variables: in which lanes something failed
         self.overwritten: set[Node] = set()  # inputs whose memory the kernel may write its results to
 
     def forget(self) -> None:
@@ -351,7 +350,13 @@ class Elements(ElementSources):
         return total, affine
 
     def fail(self, condition: Lanes, failure: Failure) -> None:
-        """Note a failure where a condition holds in any lane."""
-        if self.failures is not None:
-            code, bit = self.code, any_lane(condition).to("i64")
-            code.store(code.load(self.failures, I64) | (bit << failure.bit if failure.bit else bit), self.failures)
+        """Note a failure in the lanes where a condition holds."""
+        code, key = self.code, (failure, condition.type.lanes)
+        if key not in self.failures:
+            self.failures[key] = Lanes(code, code.name(), PTR)
+            none = code.constant(False, condition.type)
+            code.hoisted += [
+                f"  {self.failures[key].text} = alloca {condition.type.text}",
+                f"  store {none.typed}, {self.failures[key].typed}",
+            ]
+        code.store(code.load(self.failures[key], condition.type) | condition, self.failures[key])

@@ -18,7 +18,6 @@ from wengert.compiler.program.module_text import Body, BodyText, Shared, upcall_
 from wengert.compiler.program.program import FIRST_FAILURE, NO_MEMORY, RAISED, Fallback, OperandSource, Program
 from wengert.compiler.program.program_plan import Plan, home_of, is_read_transposed, make_plan, stored_base
 from wengert.compiler.routines.call import Operand, RoutineCall
-from wengert.compiler.schedule.gather import Written
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type, select
 from wengert.control.loop import LOOP
@@ -256,8 +255,6 @@ class ProgramWriter:
         """Call a kernel, on all cores if it is large."""
         code = self.code
         extent = code.constant(kernel.extent, I64)
-        if step.scatter is not None:
-            self.begin_scatter(step.scatter)
         if kernel.is_shared:
             share_work(code, kernel.name, table, kernel.extent, kernel.grain, kernel.work)
         else:
@@ -268,17 +265,6 @@ class ProgramWriter:
         self.summary.append(
             f"{kernel.name}: loop over {list(step.domain)} -> {stored}" + (", on all cores" if kernel.is_shared else "")
         )
-
-    def begin_scatter(self, node: Operation) -> None:
-        """Fill the memory that a scatter writes to: with what it updates, unless that is there, or zeros."""
-        code, target, base = self.code, self.memory.target(node), Written.by(node).base
-        if base is not None:
-            source = self.memory.slot(stored_base(self.schedule, base))
-            if node not in self.memory.taken:
-                self.copy(source, target, node.nbytes)
-            return
-        zero, size = code.constant(0, Type("i8")), code.constant(node.nbytes, I64)
-        code.call("@llvm.memset.p0.i64", None, self.address(target), zero, size, code.constant(False, Type("i1")))
 
     def run_routine(self, step: Operation, table: Lanes) -> None:
         """Call a routine, and NumPy if it failed: NumPy raises the error."""

@@ -47,7 +47,7 @@ class Type(NamedTuple):
 
     @property
     def bits(self) -> int:
-        return int(self.kind[1:])
+        return 64 if self.kind == "ptr" else int(self.kind[1:])
 
     @property
     def align(self) -> int:
@@ -213,6 +213,27 @@ class Code:
         """Copy bytes between addresses that do not overlap."""
         is_volatile = self.constant(False, BOOL)
         self.call("@llvm.memcpy.p0.p0.i64", None, target, source, self.lift(size, I64), is_volatile)
+
+    def clear(self, target: Lanes, size: Lanes | int) -> None:
+        """Fill bytes with zeros."""
+        zero, is_volatile = self.constant(0, Type("i8")), self.constant(False, BOOL)
+        self.call("@llvm.memset.p0.i64", None, target, zero, self.lift(size, I64), is_volatile)
+
+    def array(self, type: Type, count: int) -> Lanes:
+        """The address of an array on the stack."""
+        name = self.name()
+        self.hoisted.append(f"  {name} = alloca [{count} x {type.text}], align 64")
+        return Lanes(self, name, PTR)
+
+    @contextmanager
+    def when(self, condition: Lanes) -> Iterator[None]:
+        """Run the code written in the `with` block if a condition holds."""
+        then, done = self.label("then"), self.label("done")
+        self.branch(condition, then, done)
+        self.begin(then)
+        yield
+        self.jump(done)
+        self.begin(done)
 
     def offset(self, pointer: Lanes, index: Lanes | int, type: Type) -> Lanes:
         """The address of the element with an index in an array of a type."""

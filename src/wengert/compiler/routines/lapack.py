@@ -227,8 +227,7 @@ class Problem:
     def transpose(
         self, target: Lanes, source: Lanes, rows: int, columns: int, target_step: int = 0, source_step: int = 0
     ) -> None:
-        """Write the transpose of a matrix of rows; the steps are those from row to row, if not the numbers of columns.
-        """
+        """Write the transpose of a matrix; the steps are those from row to row, if not the numbers of columns."""
         name = f"wengert.transpose.{self.element.moved.kind}"
         self.inner.define(name, TRANSPOSE_PARAMETERS, lambda code: write_transpose(code, self.element.moved))
         sizes = (rows, columns, target_step or rows, source_step or columns)
@@ -348,8 +347,8 @@ def write_transpose(code: Code, element: Type) -> None:
             with code.loop(0, whole(columns), width) as j:
                 for k, column in enumerate(exchange_blocks([read(i + k, j, vector) for k in range(width)])):
                     write(column, i, j + k)
-            with code.loop(i, i + width) as k:
-                write_rest(k, whole(columns))
+            with code.loop(i, i + width) as row:
+                write_rest(row, whole(columns))
     with code.loop(whole(rows) if width > 1 else 0, rows) as i:
         write_rest(i, code.constant(0, I64))
 

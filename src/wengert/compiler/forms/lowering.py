@@ -32,7 +32,7 @@ FLOATS = frozenset(map(np.dtype, ("f8", "f4")))
 LARGEST_ORDER, LARGEST_TRIANGLE = 8, 11
 """The largest order of matrices whose functions are written out in kernels, and that of Cholesky factors and triangles.
 """
-MOST_FLOPS = 1500
+MOST_FLOPS = 1700
 """The most operations for one small matrix that are written out: LLVM's time is proportional to them."""
 
 Rows = Sequence[Sequence[Lanes]]

@@ -23,6 +23,7 @@ from wengert.compiler.schedule.short_rows import (
     in_rows,
     keeps_rows,
     row_candidates,
+    shows_rows,
 )
 from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
@@ -213,12 +214,7 @@ class Schedule:
             rows = domain  # all elements of a matrix are read
         elif not rows:
             return direct and self.forms[node] is not Form.CHOICE
-        while a is not base:
-            assert isinstance(a, Operation)
-            if rows and not keeps_rows(a, rows):
-                return False
-            a = a.args[0]
-        return self.forms[node] is not Form.CHOICE or keeps_rows(node, rows)
+        return shows_rows(a, base, rows) and (self.forms[node] is not Form.CHOICE or keeps_rows(node, rows))
 
     def reads_in_place(self, node: Operation, base: Node) -> bool:
         """Whether an operation, in the loop that computes a value, needs elements at fixed positions along other axes."""
@@ -272,6 +268,8 @@ class Schedule:
         elif self.forms[node] is not Form.GIVEN and node not in self.stored:
             if self.forms[node] is Form.VIEW:
                 base, _ = self.source(node)
+                if base in self.unrolled and not self.is_tiny and not (self.rows and shows_rows(node, base, self.rows)):
+                    self.stored[base] = None
                 self.stages[node] = self.ready(base) if base in self.stored else self.stages[base]
             self.stored[node] = None
 

@@ -86,6 +86,16 @@ def keeps_rows(node: Operation, rows: tuple[int, ...]) -> bool:
     )
 
 
+def shows_rows(view: Node, base: Node, rows: tuple[int, ...]) -> bool:
+    """Whether all views between a value and the one behind it keep these rows; without rows, they may do anything."""
+    while view is not base:
+        assert isinstance(view, Operation)
+        if rows and not keeps_rows(view, rows):
+            return False
+        view = view.args[0]
+    return True
+
+
 def copy_by_columns(graph: Graph, rows: tuple[int, ...]) -> tuple[Graph, set[Node]]:
     """The graph with copies, in which lanes are neighbours, of operands that are read repeatedly; and the copies."""
     new: dict[Node, Node] = {}

@@ -82,8 +82,9 @@ def test_residuals_of_ill_conditioned_systems_are_as_small_as_lapacks(n, dtype):
     a = ((u * sizes) @ v).astype(dtype)
     b = rng.standard_normal((200, n, 1)).astype(dtype)
     x = wg.compile(linalg.solve)(a, b)
-    backward = lambda x: np.linalg.norm(a.astype(float) @ x - b, axis=(1, 2)) / (
-        np.linalg.norm(a, axis=(1, 2)) * np.linalg.norm(x, axis=(1, 2)) + np.linalg.norm(b, axis=(1, 2))
+    backward = lambda x: (
+        np.linalg.norm(a.astype(float) @ x - b, axis=(1, 2))
+        / (np.linalg.norm(a, axis=(1, 2)) * np.linalg.norm(x, axis=(1, 2)) + np.linalg.norm(b, axis=(1, 2)))
     )
     assert backward(x).max() <= max(4 * backward(np.linalg.solve(a, b)).max(), 4 * np.finfo(dtype).eps)
 

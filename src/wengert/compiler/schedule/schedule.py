@@ -217,7 +217,7 @@ class Schedule:
         return shows_rows(a, base, rows) and (self.forms[node] is not Form.CHOICE or keeps_rows(node, rows))
 
     def reads_in_place(self, node: Operation, base: Node) -> bool:
-        """Whether an operation, in the loop that computes a value, needs elements at fixed positions along other axes."""
+        """Whether an operation in the loop that computes a value needs elements at fixed positions along other axes."""
         form = self.forms[node]
         if form is Form.UNROLLED and min(node.params["axis"], default=0) < self.loop_ndim(base):
             return False

@@ -47,7 +47,7 @@ def in_new_process(code: str, **environment: str):
 PROGRAM = """
 import json, numpy as np, wengert as wg
 x = np.linspace(0.5, 2.0, 7)
-f = wg.compile(wg.value_and_grad(lambda x: (np.tanh(x) * np.sort(x)[::-1]).sum() + np.argmax(x)))
+f = wg.compile(wg.value_and_grad(lambda x: (np.tanh(x) * np.sort(x, kind="quicksort")[::-1]).sum() + np.argmax(x)))
 value, gradient = f(x)
 print(json.dumps([f.report(x).is_warm, float(value), gradient.tolist()]))
 """
@@ -169,11 +169,11 @@ print(json.dumps([[name for name, p in table.items() if p not in own_operations(
 def test_threads_do_not_change_results():
     code = """
 import json, numpy as np, wengert as wg
-from wengert.compiler.machine import native
+from wengert.compiler.kernels import threads
 x = np.linspace(0.1, 3.0, 300_001)
 f = wg.compile(lambda x: (np.sin(x), (np.exp(-x) * x).sum()))
 a, b = f(x)
-print(json.dumps([native.THREADS.value, float(a.sum()), float(b)]))
+print(json.dumps([threads.THREADS.value, float(a.sum()), float(b)]))
 """
     results = [in_new_process(code, WENGERT_NUM_THREADS=n) for n in ("1", "2", "3")]
     assert [r[0] for r in results] == [1, 2, 3]
@@ -289,7 +289,7 @@ def test_after_a_fork():
     def work():
         assert np.array_equal(f(X), before[0])  # compiled before
         assert np.array_equal(f(large), before[1])  # on all cores
-        g = wg.compile(lambda x: np.exp(x) * 3.0 + np.sort(x))
+        g = wg.compile(lambda x: np.exp(x) * 3.0 + np.sort(x, kind="quicksort"))
         np.testing.assert_allclose(g(X), np.exp(X) * 3.0 + X, rtol=1e-15)  # compiled in the child
         np.testing.assert_allclose(wg.grad(lambda x: f(x).sum())(X), np.exp(X) * 2.0 + 1.0, rtol=1e-15)
 
@@ -321,7 +321,7 @@ def test_a_fork_while_another_thread_compiles():
 
 def test_threads_that_call_and_compile_at_once(monkeypatch):
     monkeypatch.setenv("WENGERT_CACHE_DIR", "off")
-    shared = wg.compile(lambda x, n: np.sort(np.sin(x) * n))
+    shared = wg.compile(lambda x, n: np.sort(np.sin(x) * n, kind="quicksort"))
     start = threading.Barrier(8)
     wrong = []
 
@@ -347,7 +347,7 @@ def test_threads_that_call_and_compile_at_once(monkeypatch):
 
 
 def test_errors_in_one_thread_are_not_seen_in_another():
-    f = wg.compile(lambda x, i: np.sort(x)[i])
+    f = wg.compile(lambda x, i: np.sort(x, kind="quicksort")[i])
     x = np.arange(5.0)
     f(x, 1)
     wrong = []

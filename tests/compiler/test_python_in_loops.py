@@ -20,10 +20,10 @@ def by_numpy(a, x):
     """A body with operations that have no native code, in branches and in a loop within it."""
 
     def body(x, k):
-        x = np.sort(np.sin(x) * a)
-        x = wg.cond(x[0] > 0.1, lambda x: np.cumsum(x) * 0.3, lambda x: x, x)
-        x = wg.fori_loop(0, 2, lambda j, x: np.cumprod(x) * (j + k), x)
-        return x, np.sort(x)[::-1]
+        x = np.sort(np.sin(x) * a, kind="quicksort")
+        x = wg.cond(x[0] > 0.1, lambda x: np.sinc(x) * 0.3, lambda x: x, x)
+        x = wg.fori_loop(0, 2, lambda j, x: np.nextafter(x, 9.0) * (j + k), x)
+        return x, np.sort(x, kind="quicksort")[::-1]
 
     return wg.scan(body, x, np.linspace(0.5, 1.0, 4))
 
@@ -33,7 +33,7 @@ def test_numpy_in_bodies():
     assert_same(f(0.7, LINE), wg.trace(by_numpy, 0.7, LINE).evaluate(0.7, LINE))
     report = f.report(0.7, LINE)
     assert any("loop of 4" in step for step in report.steps)
-    assert {"cumsum", "cumprod"} <= set(report.fallbacks)
+    assert {"sinc", "nextafter"} <= set(report.fallbacks)
     large = rng.uniform(0.1, 0.5, 20_000)  # operands that are not small are copied, too: Python may keep them
     assert_same(f(0.7, large), wg.trace(by_numpy, 0.7, large).evaluate(0.7, large))
 
@@ -44,7 +44,7 @@ def test_gradient_of_numpy_in_bodies():
 
 
 def test_numpy_in_a_condition():
-    f = lambda x: wg.while_loop(lambda x: np.cumsum(x)[-1] < 30.0, lambda x: x * 1.5, x)
+    f = lambda x: wg.while_loop(lambda x: np.nextafter(x, 99.0)[-1] < 30.0, lambda x: x * 1.5, x)
     assert_same(wg.compile(f)(LINE), wg.trace(f, LINE).evaluate(LINE))
 
 
@@ -102,7 +102,7 @@ INTERRUPTED = {
     "np.sin(s), s), x)",
     "on all cores": "lambda x: wg.while_loop(lambda s: s[0] > -1.0, lambda s: np.sin(np.exp(np.cos(s))), "
     "np.broadcast_to(x[0], (400_000,)))",
-    "by NumPy": "lambda x: wg.while_loop(lambda s: s[0] > -1.0, lambda s: np.cumsum(s) * 0.5, x)[0]",
+    "by NumPy": "lambda x: wg.while_loop(lambda s: s[0] > -1.0, lambda s: np.sinc(s) * 0.5, x)[0]",
 }
 
 

@@ -57,8 +57,8 @@ def test_what_is_kept_keeps_its_numbers(n, view):
     def f(x):
         y = np.sin(x)
         z = keep(y)
-        w = np.sort(np.cos(z) * 2.0)
-        return keep(x) + keep(w) + np.flip(np.sort(w * 3.0)), y, z + w
+        w = np.sort(np.cos(z) * 2.0, kind="quicksort")
+        return keep(x) + keep(w) + np.flip(np.sort(w * 3.0, kind="quicksort")), y, z + w
 
     x = np.linspace(0.0, 1.0, n)
     expected = f(x)
@@ -81,7 +81,7 @@ def test_what_is_not_kept_is_freed(n):
     from wengert.compiler.entry import upcall
 
     keep, kept = kept_by()
-    compiled = wg.compile(lambda x: np.sort(keep(np.sin(x)) * 2.0))
+    compiled = wg.compile(lambda x: np.sort(keep(np.sin(x)) * 2.0, kind="quicksort"))
     x = np.linspace(0.0, 1.0, n)
     compiled(x)
     gc.collect()
@@ -145,9 +145,9 @@ def test_constants_are_read_only():
 def test_a_view_of_an_operand_is_a_result():
     behind = operation(lambda x: x[1:], lambda x: Spec((x.shape[0] - 1,), x.dtype))
     x = np.linspace(0.0, 1.0, 3 * SMALL)
-    compiled = wg.compile(lambda x: np.sort(behind(np.sin(x)) + behind(x)))
+    compiled = wg.compile(lambda x: np.sort(behind(np.sin(x)) + behind(x), kind="quicksort"))
     for _ in range(2):
-        np.testing.assert_allclose(compiled(x), np.sort((np.sin(x) + x)[1:]), rtol=1e-14)
+        np.testing.assert_allclose(compiled(x), np.sort((np.sin(x) + x)[1:], kind="quicksort"), rtol=1e-14)
 
 
 def test_locals_of_a_traceback_are_whole():
@@ -159,7 +159,7 @@ def test_locals_of_a_traceback_are_whole():
         raise ArithmeticError(f"no solution for {half.size}")
 
     n = 3 * SMALL
-    compiled = wg.compile(lambda x: np.sort(fail(np.full_like(x, 2.0) * x)))
+    compiled = wg.compile(lambda x: np.sort(fail(np.full_like(x, 2.0) * x), kind="quicksort"))
     for _ in range(2):
         with pytest.raises(ArithmeticError, match="no solution") as caught:
             compiled(np.full(n, 3.0))
@@ -213,7 +213,7 @@ def test_an_exception_is_raised_once_and_the_program_run_once(kind):
             raise kind("negative")
         return x * 2.0
 
-    compiled = wg.compile(lambda x: np.sort(fail(x + 0.0)))
+    compiled = wg.compile(lambda x: np.sort(fail(x + 0.0), kind="quicksort"))
     np.testing.assert_array_equal(compiled(np.ones(3)), 2.0 * np.ones(3))
     runs.clear()
     with pytest.raises(kind, match="negative"):
@@ -310,7 +310,7 @@ def test_recursion_through_python_is_bounded_by_python():
 
 def test_programs_leave_no_classes_for_the_garbage_collector():
     def run():
-        wg.compile(lambda x: np.sort(np.sin(x)) + 1.0)(np.arange(float(2 * SMALL)))
+        wg.compile(lambda x: np.sort(np.sin(x), kind="quicksort") + 1.0)(np.arange(float(2 * SMALL)))
 
     run()
     gc.collect()

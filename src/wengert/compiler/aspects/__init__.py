@@ -2,17 +2,22 @@
 
 from wengert.compiler.aspects import (
     by_numpy,
+    complex_numbers,
     contraction,
     elementwise,
+    fourier,
     indexing,
+    integers,
     linalg,
     predicates,
     reductions,
     samples,
     shape,
+    sorting,
     windows,
 )
 from wengert.compiler.simd import (
+    complex_functions,
     error_function,
     exponential,
     gamma,

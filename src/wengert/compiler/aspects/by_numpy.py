@@ -6,21 +6,13 @@ from wengert.compiler.forms.lowering import lowering
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP
 from wengert.ops.calculus import differences
-from wengert.ops.elementwise import arithmetic, bits, choices, complex_numbers, exponential, predicates, trigonometric
+from wengert.ops.elementwise import bits, choices, exponential, predicates, trigonometric
 from wengert.ops.indexing import subscripts, taking
-from wengert.ops.linear_algebra import (
-    factorizations,
-    gauge,
-    least_squares,
-    matrix_functions,
-    spectral,
-    structured,
-    systems,
-)
-from wengert.ops.reductions import cumulative, extremes, without_nan
+from wengert.ops.linear_algebra import matrix_functions, spectral, structured
+from wengert.ops.reductions import without_nan
 from wengert.ops.samples import histograms, sets, sorting
 from wengert.ops.shape import joining, rearranging
-from wengert.ops.signal import convolution, fourier
+from wengert.ops.signal import convolution
 from wengert.ops.special import bessel, entropy, error, gamma, incomplete, integrals, quantile
 
 lowering.without("a loop or a branch around the native code of what it holds", LOOP, SWITCH)
@@ -29,14 +21,11 @@ lowering.without("its outputs become slices of the operand", rearranging._split,
 lowering.without(
     "there are no instructions for it yet",
     *(
-        arithmetic.remainder,
-        arithmetic.fmod,
         exponential.logaddexp2,
         trigonometric._sinc,
         choices.nextafter,
-        complex_numbers._angle,
     ),
-    *(predicates.floor_divide, predicates._round, predicates.left_shift, predicates.right_shift, predicates._isclose),
+    predicates._isclose,
     *(
         bits._fraction,
         bits._mantissa,
@@ -47,7 +36,7 @@ lowering.without(
         bits.lcm,
         bits.bitwise_count,
     ),
-    *(extremes._argmax, extremes._argmin, without_nan._nanmax, without_nan._nanmin),
+    *(without_nan._nanmax, without_nan._nanmin),
 )
 
 lowering.without(
@@ -68,38 +57,27 @@ lowering.without(
 
 lowering.without(
     "each element depends on the previous ones, or on their order",
-    *(cumulative._cumsum, cumulative._cumprod, sorting._argsort, sorting._argpartition, sorting._searchsorted),
+    sorting._argpartition,
     *(
         sets._first_indices,
         sets._inverse,
         sets._multiplicities,
         sets._isin,
         taking.argwhere,
-        histograms._histogram,
         histograms._bin_edges,
     ),
     subscripts._winners,
 )
 
 lowering.without(
-    "LAPACK factors the matrix",
-    *(
-        factorizations._lu,
-        factorizations._lu_order,
-        factorizations._qr,
-        factorizations._independent,
-        factorizations._complement,
-    ),
-    *(spectral._eigh, spectral._eig, spectral._svd, gauge._anchor),
-    *(least_squares._lstsq, least_squares._pinv, least_squares._matrix_rank),
-    systems.factored,
+    "LAPACK factors the matrix, in Python so far",
+    spectral._eig,
     *(matrix_functions._expm, matrix_functions._expm_frechet, matrix_functions._logm, matrix_functions._logm_frechet),
     *(matrix_functions._sqrtm, structured._solve_banded, structured._sylvester),
 )
 
 lowering.without(
     "it is computed by Fourier transforms, or in a separate loop",
-    *(fourier._fft, fourier._ifft, fourier._rfft, fourier._irfft),
     *(
         convolution._convolution,
         convolution._convolution_signals,

@@ -15,14 +15,15 @@ from wengert.compiler.forms.lowering import Reduction, expansion, lowering
 from wengert.compiler.simd.lanes import Lanes, Type, select
 from wengert.ops.elementwise.arithmetic import reciprocal, sqrt, square
 from wengert.ops.elementwise.choices import maximum, minimum, where
-from wengert.ops.elementwise.complex_numbers import absolute
+from wengert.ops.elementwise.complex_numbers import absolute, imag, real
 from wengert.ops.elementwise.exponential import exp, log, power
-from wengert.ops.elementwise.predicates import isfinite, not_equal
+from wengert.ops.elementwise.predicates import equal, isfinite, isnan, logical_or, not_equal
 from wengert.ops.linear_algebra.norms import _norm
 from wengert.ops.reductions import extremes, logical, sums
 from wengert.ops.reductions.axes import count_along
 from wengert.ops.reductions.cumulative import _prod
 from wengert.ops.reductions.extremes import max as max_
+from wengert.ops.reductions.extremes import min as min_
 from wengert.ops.reductions.sums import sum as sum_
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import reshape
@@ -57,8 +58,8 @@ def greatest(type: Type) -> Any:
 
 lowering.enter(Reduction(add, lambda type: 0), sums._sum)
 lowering.enter(Reduction(multiply, lambda type: 1), _prod)
-lowering.enter(Reduction(larger, least), extremes._max)
-lowering.enter(Reduction(smaller, greatest), extremes._min)
+lowering.enter(Reduction(larger, least, is_ordered=True), extremes._max)
+lowering.enter(Reduction(smaller, greatest, is_ordered=True), extremes._min)
 lowering.enter(Reduction(lambda x, y: x & y, lambda type: True), logical._all)
 lowering.enter(Reduction(lambda x, y: x | y, lambda type: False), logical._any)
 
@@ -74,7 +75,7 @@ def expand_mean(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
 @expansion(sums._logsumexp)
 def expand_logsumexp(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
     """The exponentials of the distances to the largest term do not overflow."""
-    if not x.size:
+    if not x.size or x.dtype.kind == "c":
         return None
     largest, weights = scaled_exponentials(x, axis)
     total = log(sum_(weights, axis, keepdims=True)) + largest
@@ -104,10 +105,9 @@ def scaled_exponentials(x: Any, axis: tuple[int, ...]) -> tuple[Any, Any]:
 @expansion(_norm)
 def expand_norm(x: Any, ord: float, axis: tuple[int, ...], keepdims: bool) -> Any:
     """A root of a sum of powers."""
-    if x.dtype.kind == "c":
-        return None
     if ord == 2:
-        return sqrt(sum_(square(x), axis, keepdims=keepdims))
+        squares = square(real(x)) + square(imag(x)) if x.dtype.kind == "c" else square(x)
+        return sqrt(sum_(squares, axis, keepdims=keepdims))
     return power(sum_(power(absolute(x), ord), axis, keepdims=keepdims), 1.0 / ord)
 
 
@@ -115,6 +115,26 @@ def expand_norm(x: Any, ord: float, axis: tuple[int, ...], keepdims: bool) -> An
 def expand_count_nonzero(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
     """A sum of integers."""
     return sum_(astype(not_equal(x, 0), np.intp), axis, keepdims=keepdims)
+
+
+def expansion_to_index(reduce: Callable) -> Callable:
+    """An expansion to the first index of the extreme element, or of the first NaN."""
+
+    def rule(x: Any, axis: int, keepdims: bool) -> Any:
+        if not x.ndim or not x.size or x.dtype.kind == "c":
+            return None
+        n, extreme = x.shape[axis], reduce(x, axis, keepdims=True)
+        is_found = equal(x, extreme)
+        if x.dtype.kind == "f":
+            is_found = logical_or(is_found, isnan(x))
+        indices = np.arange(n).reshape((-1,) + (1,) * (x.ndim - 1 - axis))
+        return min_(where(is_found, indices, np.intp(n)), axis, keepdims=keepdims)
+
+    return rule
+
+
+expansion.enter(expansion_to_index(max_), extremes._argmax)
+expansion.enter(expansion_to_index(min_), extremes._argmin)
 
 
 def expansion_with_initial(reduce: Callable, combine: Callable) -> Callable:

@@ -84,18 +84,20 @@ def is_native_control(node: Operation) -> bool:
 def _native_form(node: Operation, rows: tuple[int, ...], is_tiny: bool) -> Form | None:
     """The form of an operation on supported dtypes; None if NumPy runs it."""
     match native_code(node):
-        case View():
-            return Form.VIEW
         case Instructions() as found:
             return Form.ELEMENT if found.is_for([a.spec for a in node.args], node.spec) else None
+        case View():
+            return Form.VIEW
         case Draw():
             return Form.DRAW
-        case MatrixFunction() as found:
-            return Form.MATRIX if found.is_for(node) else None
-        case Reduction():
-            return _reduction_form(node, rows, is_tiny)
-        case Choice() as found:
-            return _choice_form(node, found, is_tiny)
+        case MatrixFunction() as function:
+            return Form.MATRIX if function.is_for(node) else None
+        case Reduction() as reduction:
+            is_complex = node.args[0].dtype.kind == "c"
+            return None if is_complex and reduction.is_ordered else _reduction_form(node, rows, is_tiny)
+        case Choice() as choice:
+            loses_parts = node.dtype.kind != "c" and any(a.dtype.kind == "c" for a in node.args)
+            return None if loses_parts else _choice_form(node, choice, is_tiny)
         case Gather() if is_native_key(node.params["key"], node.args[0].shape, node.args[1:]):
             return Form.GATHER
     return None
@@ -128,9 +130,9 @@ def can_scatter(node: Operation) -> bool:
         return False
     written = Written.by(node)
     if written.base is None:
-        return written.shape == written.value.shape and node.dtype.kind in "fi"
+        return written.shape == written.value.shape and node.dtype.kind in "fic"
     if written.adds:
-        return node.dtype.kind in "fi" and (written.value.dtype == node.dtype or written.value.weak in (int, bool))
+        return node.dtype.kind in "fic" and (written.value.dtype == node.dtype or written.value.weak in (int, bool))
     return node.dtype.kind != "i" or written.value.dtype.kind != "f"  # NumPy converts floats to integers
 
 

@@ -26,7 +26,7 @@ from wengert.graph.ir import Operation
 if TYPE_CHECKING:
     from wengert.compiler.routines.call import RoutineCall
 
-SUPPORTED = frozenset(map(np.dtype, ("f8", "f4", "i8", "i4", "?")))
+SUPPORTED = frozenset(map(np.dtype, ("f8", "f4", "c16", "c8", "i8", "i4", "?")))
 """The dtypes of native arithmetic."""
 FLOATS = frozenset(map(np.dtype, ("f8", "f4")))
 LARGEST_ORDER, LARGEST_TRIANGLE = 8, 11
@@ -50,7 +50,7 @@ class Instructions(Lowering):
     """Each element by instructions on lanes, as NumPy computes it.
 
     `body` is called with one value for each operand, all of one type, and with the operation's parameters as keywords.
-    `results` are the kinds of dtypes that it supports: "f" floats, "i" integers, "b" booleans.
+    `results` are the kinds of dtypes that it supports: "f" floats, "c" complex numbers, "i" integers, "b" booleans.
     """
 
     def __init__(self, body: Callable[..., Lanes], results: str, cost: int = 1):
@@ -151,11 +151,16 @@ class Gather(Lowering):
 
 
 class Reduction(Lowering):
-    """Folds the elements along axes: `fold` combines two partial results, `identity` is the initial one of a type."""
+    """Folds the elements along axes: `fold` combines two partial results, `identity` is the initial one of a type.
 
-    def __init__(self, fold: Callable[[Lanes, Lanes], Lanes], identity: Callable[[Type], Any]):
+    With `is_ordered`, it compares elements, which have an order: complex numbers have none here.
+    """
+
+    def __init__(
+        self, fold: Callable[[Lanes, Lanes], Lanes], identity: Callable[[Type], Any], is_ordered: bool = False
+    ):
         super().__init__()
-        self.fold, self.identity = fold, identity
+        self.fold, self.identity, self.is_ordered = fold, identity, is_ordered
 
 
 class Routine(Lowering):
@@ -226,6 +231,12 @@ class Alternatives(Lowering):
 
 lowering: Aspect[Lowering] = Aspect("lowering", "its native code", rest="its expansion is compiled")
 
+complex_lowering: Aspect[Instructions] = Aspect(
+    "complex_lowering",
+    "its instructions for complex numbers",
+    rest="NumPy runs it on complex numbers, or only moves them",
+)
+
 expansion: Aspect[Callable[..., Any]] = Aspect(
     "expansion",
     "the simpler operations that it consists of in native code",
@@ -238,11 +249,18 @@ L = TypeVar("L", bound=Lowering)
 
 
 def native_code(node: Operation) -> Lowering | None:
-    """The native code of a node: that of its operation, or of several alternatives the one that is for the node."""
+    """The native code of a node: of several alternatives the one that is for it, and instructions for its dtypes."""
     found = lowering.of(node.primitive)
     if isinstance(found, Alternatives):
         return next((member for member in found.members if member.is_for(node)), None)
+    if is_complex(node) and (found is None or isinstance(found, Instructions)):
+        return complex_lowering.of(node.primitive)
     return found
+
+
+def is_complex(node: Operation) -> bool:
+    """Whether a node has complex numbers among its operands, or gives them; not if it has several results."""
+    return any(x.spec.__class__ is Spec and x.dtype.kind == "c" for x in (node, *node.args))
 
 
 def lowering_of(node: Operation, kind: type[L]) -> L:
@@ -254,6 +272,7 @@ def lowering_of(node: Operation, kind: type[L]) -> L:
 
 def common_kind(operands: Sequence[Any], out: Spec) -> str:
     """The type that an operation computes in; `operands` are specs, or the types of Python numbers."""
-    if out.dtype.kind != "b":
-        return Type.from_dtype(out.dtype).kind
-    return Type.from_dtype(np.result_type(*[o.dtype if isinstance(o, Spec) else o(1) for o in operands])).kind
+    has_complex = any(o is complex or isinstance(o, Spec) and o.dtype.kind == "c" for o in operands)
+    if out.dtype.kind == "b" or (has_complex and out.dtype.kind != "c"):
+        return Type.from_dtype(np.result_type(*[o.dtype if isinstance(o, Spec) else o(1) for o in operands])).kind
+    return Type.from_dtype(out.dtype).kind

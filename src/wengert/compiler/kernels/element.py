@@ -15,21 +15,24 @@ import numpy as np
 from wengert.compiler.forms.classify import Form
 from wengert.compiler.forms.lowering import Draw, Instructions, MatrixFunction, Reduction, common_kind, lowering_of
 from wengert.compiler.kernels.element_sources import SUM, Element, ElementSources
+from wengert.compiler.kernels.row_sums import sum_of_products
 from wengert.compiler.program.failures import OUT_OF_BOUNDS, Failure
 from wengert.compiler.program.memory_plan import Pointers
-from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, Read, flat_index
+from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, Read, flat_index, lane_stride
 from wengert.compiler.schedule.gather import IndexedPosition, gather_source
 from wengert.compiler.schedule.schedule import Schedule
+from wengert.compiler.simd.complex_lanes import Complex, constant
 from wengert.compiler.simd.lane_operations import (
-    any_lane,
     gather_lanes,
     load_element,
     load_masked,
     pick_lanes,
     scatter_lanes,
     splat,
+    store_element,
 )
-from wengert.compiler.simd.lanes import I64, Code, Lanes, Type, fma, select
+from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type, fma, select
+from wengert.compiler.simd.transposes import LONGEST, block_start, block_width, read_block
 from wengert.compiler.small_matrices.call import MatrixCall
 from wengert.graph.ir import Constant, Node, Operation
 
@@ -45,7 +48,8 @@ class Elements(ElementSources):
         self.affine_values: dict[Any, Lanes] = {}
         self.splats: dict[tuple[str, int], Lanes] = {}
         self.factorizations: dict[Any, Any] = {}
-        self.failures: Lanes | None = None  # a variable with the bits of what failed
+        self.blocks: dict[tuple[str, Affine, Type], list[Lanes]] = {}
+        self.failures: dict[tuple[Failure, int], Lanes] = {}  # variables: in which lanes something failed
         self.overwritten: set[Node] = set()  # inputs whose memory the kernel may write its results to
 
     def forget(self) -> None:
@@ -54,6 +58,7 @@ class Elements(ElementSources):
         self.affine_values.clear()
         self.splats.clear()
         self.factorizations.clear()
+        self.blocks.clear()
 
     def at(self, node: Node, position: Position) -> Lanes:
         """The element of a node at a position: one lane if that does not depend on the vector's counter."""
@@ -64,6 +69,10 @@ class Elements(ElementSources):
             if element in known:
                 stack.pop()
                 continue
+            row_sum = self.row_sum(*element)
+            if row_sum is not None:
+                known[element] = row_sum
+                continue
             missing = [e for e in self.sources(*element) if e not in known]
             if missing:
                 stack += missing
@@ -71,6 +80,16 @@ class Elements(ElementSources):
                 known[element] = self.compute(*element)
                 stack.pop()
         return known[node, position]
+
+    def row_sum(self, node: Node, position: Position) -> Lanes | None:
+        """A sum of products that is computed from whole rows in memory."""
+        if self.schedule.forms[node] is not Form.UNROLLED or self.is_stored(node):
+            return None
+        assert isinstance(node, Operation)
+        if self.factors(node) is None:
+            return None
+        terms = self.sources(node, position)
+        return sum_of_products(self, terms[::2], terms[1::2], Type.from_dtype(node.dtype))
 
     def compute(self, node: Node, position: Position) -> Lanes:
         """The instructions for one element whose sources are known."""
@@ -93,7 +112,8 @@ class Elements(ElementSources):
         if form is Form.DRAW:
             return self.draw(node, position, parts)
         kind_of_number = common_kind([a.operand for a in node.args], node.spec)
-        value = lowering_of(node, Instructions).write(self.align(parts), kind_of_number, node.params)
+        instructions = lowering_of(node, Instructions)
+        value = instructions.write(self.align(parts), kind_of_number, node.params)
         return value.to(Type.from_dtype(node.dtype).kind)
 
     # Lanes
@@ -107,6 +127,8 @@ class Elements(ElementSources):
         """One value in every lane, written once in a block."""
         if x.type.lanes == lanes:
             return x
+        if isinstance(x, Complex):
+            return x.of_parts(lambda part: self.splat(part, lanes))
         if x.text[0] != "%":
             type = Type(x.type.kind, lanes)
             return Lanes(self.code, f"splat ({x.type.scalar} {x.text})", type)
@@ -155,7 +177,7 @@ class Elements(ElementSources):
         """An element of a value in memory; zero outside its bounds, for reads that a choice then ignores."""
         if isinstance(node, Constant) and (node.weak or node.size == 1):
             value = node.value.item() if isinstance(node.value, np.ndarray | np.generic) else node.value
-            return self.code.constant(value, Type.from_dtype(node.dtype))
+            return constant(self.code, value, Type.from_dtype(node.dtype))
         mask = None
         if not self.is_flat:
             for i, n in zip(position, node.shape, strict=True):
@@ -164,14 +186,19 @@ class Elements(ElementSources):
                     mask = self.both(mask, (k >= 0) & (k < n))
         type = Type.from_dtype(node.dtype).in_memory
         index = flat_index(position, node.shape)
-        value = self.read_memory(self.pointers.source(node), index, type, mask, node in self.overwritten)
+        base, is_overwritten = self.pointers.source(node), node in self.overwritten
+        if mask is None and lane_stride(index)[0] > 1:
+            column = self.read_column(base, index, type, node.size, is_overwritten)
+            if column is not None:
+                return column.ne(0) if node.dtype.kind == "b" else column
+        value = self.read_memory(base, index, type, mask, is_overwritten)
         return value.ne(0) if node.dtype.kind == "b" else value
 
     def read_memory(self, base: Lanes, index: Affine, type: Type, mask: Lanes | None, is_overwritten: bool) -> Lanes:
         """Elements from memory: neighbours at once, one for all lanes, or each lane by itself."""
         code = self.code
         stride, lanes = lane_stride(index)
-        align = type.bits // 8
+        align = type.align
         first = self.evaluate(index, False)
         if mask is not None:
             lanes = max(lanes, mask.type.lanes)
@@ -194,6 +221,26 @@ class Elements(ElementSources):
         indices = self.splat(self.evaluate(index, True), lanes)
         return gather_lanes(base, indices, vector, align, mask)
 
+    def read_column(self, base: Lanes, index: Affine, type: Type, size: int, is_overwritten: bool) -> Lanes | None:
+        """Lanes that are a short row apart in an array of `size` elements, from a block of columns that is read once."""
+        stride, lanes = lane_stride(index)
+        if stride > LONGEST:
+            return None
+        column = index.constant % stride
+        start = block_start(column, stride, lanes)
+        first, vector = index.plus(start - column), Type(type.kind, lanes)
+        low, high = first.range
+        if low < 0 or high + block_width(stride, lanes) > size:
+            return None
+        key = base.text, first, type
+        if key not in self.blocks:
+            at = self.code.offset(base, self.evaluate(first, False), type)
+            read = lambda i, part: load_element(
+                self.code, self.code.offset(at, i, type), part, type.bits // 8, is_overwritten
+            )
+            self.blocks[key] = read_block(read, stride, vector)
+        return self.blocks[key][column - start]
+
     def store(self, node: Node, position: Position, value: Lanes) -> None:
         """Write an element of a value that this kernel makes."""
         self.write_memory(self.pointers.target(node), flat_index(position, node.shape), value)
@@ -203,11 +250,10 @@ class Elements(ElementSources):
         value = value.to(value.type.in_memory.kind)
         stride, lanes = lane_stride(index)
         value = self.splat(value, lanes)
-        align = value.type.bits // 8
         if lanes == 1 or stride == 1:
-            self.code.store(value, self.code.offset(base, self.evaluate(index, False), value.type), align)
+            store_element(value, self.code.offset(base, self.evaluate(index, False), value.type), value.type.align)
         else:
-            scatter_lanes(value, base, self.evaluate(index, True), align)
+            scatter_lanes(value, base, self.evaluate(index, True), value.type.align)
 
     # Operations that are not elementwise
 
@@ -217,7 +263,7 @@ class Elements(ElementSources):
         value: Lanes | None = None
         for read in reversed(reads):
             known = None if read.operand is None else self.known[node.args[read.operand], read.position]
-            part = self.code.constant(0, Type(kind)) if known is None else known.to(kind)
+            part = constant(self.code, 0, Type(kind)) if known is None else known.to(kind)
             if value is None:
                 value = part
                 continue
@@ -246,7 +292,7 @@ class Elements(ElementSources):
         if self.factors(node) is not None:
             pairs = zip(terms[::2], terms[1::2], strict=True)
             return reduce(lambda total, pair: fma(pair[0], pair[1], total), pairs, terms[0].like(0.0))
-        if node.primitive is SUM and terms[0].type.is_float:
+        if node.primitive is SUM and terms[0].type.part.is_float:
             terms[0] = terms[0] + 0.0
         return reduce(lowering_of(node, Reduction).fold, terms)
 
@@ -277,7 +323,7 @@ class Elements(ElementSources):
             value = self.read_memory(base, affine, type, None, is_overwritten)
         else:
             index = start if affine == ZERO else self.sum(start, self.evaluate(affine, True))
-            value = gather_lanes(base, index, Type(type.kind, index.type.lanes), type.bits // 8, None)
+            value = gather_lanes(base, index, Type(type.kind, index.type.lanes), type.align, None)
         return value.ne(0) if source.dtype.kind == "b" else value
 
     def computed_index(self, arrays: Sequence[Node], indexed: IndexedPosition) -> tuple[Lanes | None, Affine]:
@@ -304,15 +350,13 @@ class Elements(ElementSources):
         return total, affine
 
     def fail(self, condition: Lanes, failure: Failure) -> None:
-        """Note a failure where a condition holds in any lane."""
-        if self.failures is not None:
-            code, bit = self.code, any_lane(condition).to("i64")
-            code.store(code.load(self.failures, I64) | (bit << failure.bit if failure.bit else bit), self.failures)
-
-
-def lane_stride(index: Affine) -> tuple[int, int]:
-    """The distance between neighbouring lanes, and the number of lanes."""
-    for counter, k in index.terms:
-        if counter.lanes > 1:
-            return k, counter.lanes
-    return 0, 1
+        """Note a failure in the lanes where a condition holds."""
+        code, key = self.code, (failure, condition.type.lanes)
+        if key not in self.failures:
+            self.failures[key] = Lanes(code, code.name(), PTR)
+            none = code.constant(False, condition.type)
+            code.hoisted += [
+                f"  {self.failures[key].text} = alloca {condition.type.text}",
+                f"  store {none.typed}, {self.failures[key].typed}",
+            ]
+        code.store(code.load(self.failures[key], condition.type) | condition, self.failures[key])

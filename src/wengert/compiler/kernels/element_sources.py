@@ -108,7 +108,7 @@ class ElementSources:
             return None
         x, y = product.args
         is_only_use = self.schedule.uses[product] == 1 and not self.is_stored(product)
-        return (x, y) if is_only_use and node.dtype.kind == "f" and x.dtype == y.dtype == node.dtype else None
+        return (x, y) if is_only_use and node.dtype.kind in "fc" and x.dtype == y.dtype == node.dtype else None
 
     def matrix_elements(self, node: Operation, position: Position) -> list[Element]:
         """All elements of the matrices that a matrix is computed from, one operand after the other, by rows."""

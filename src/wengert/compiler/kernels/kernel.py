@@ -14,30 +14,37 @@ from typing import Any, NamedTuple
 
 from wengert.compiler.kernels.accumulators import Accumulators, write_combination
 from wengert.compiler.kernels.element import Elements
-from wengert.compiler.kernels.loop_plan import ACCUMULATORS, PIECES, LoopPlan
+from wengert.compiler.kernels.loop_plan import ACCUMULATORS, LARGE, PIECES, SHARED, LoopPlan
+from wengert.compiler.kernels.scatters import ScatterWriter, combine_sums
 from wengert.compiler.program.memory_plan import POINTER, Memory, Pointers
 from wengert.compiler.schedule.affine import Affine
-from wengert.compiler.schedule.gather import Written
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
+from wengert.compiler.simd.lane_operations import any_lane
 from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type
-from wengert.graph.ir import Operation
 
 
 class KernelText(NamedTuple):
     """The LLVM text of a kernel.
 
-    Its outermost loop runs to `extent` in steps of `grain`; `combine` folds the results of its pieces.
+    Its outermost loop runs to `extent` in steps of `grain`, and threads may share it if it `is_shared`; `work` is the
+    number of scalar operations. `combine` folds the results of its pieces.
     """
 
     name: str
     text: str
     extent: int
     grain: int
-    is_large: bool
+    work: int
+    is_shared: bool
     combine: str | None
     code: Code
     is_inline: bool = False
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it takes long, on all cores."""
+        return self.is_shared and self.work >= LARGE
 
     @property
     def length(self) -> int:
@@ -80,37 +87,49 @@ class KernelWriter:
 
     def write(self) -> KernelText:
         """The text of the kernel."""
-        plan, elements = self.plan, self.elements
-        if self.kernel.scatter is not None or any(map(self.schedule.may_fail, plan.computed_nodes)):
-            elements.failures = self.code.variable(I64, 0)
-        is_cut, outer = plan.cut_axis is not None, next(iter([*plan.kept_axes, *plan.reduced_axes]), None)
+        plan = self.plan
         begin, end = Lanes(self.code, "%begin", I64), Lanes(self.code, "%end", I64)
+        if self.kernel.scatters:
+            ScatterWriter(self, begin, end).write()
+            self.return_status()
+            return self.function(*plan.parts, plan.is_cut, self.combination() if plan.is_cut_in_pieces else None)
+        is_cut, outer = plan.cut_axis is not None, next(iter([*plan.kept_axes, *plan.reduced_axes]), None)
         with ExitStack() as loops:
             piece = loops.enter_context(self.loop(begin, end, 1)) if is_cut else None
             for axis in plan.kept_axes:
                 bounds = (begin, end) if axis == outer and not is_cut else (0, plan.domain[axis])
                 loops.enter_context(self.axis_loop(axis, *bounds))
-            if self.kernel.scatter is not None:
-                self.write_scatter(self.kernel.scatter)
-            elif self.kernel.reductions:
+            if self.kernel.reductions:
                 self.write_reductions(piece, (begin, end) if outer in plan.reduced_axes and not is_cut else None)
             else:
                 self.write_body(None)
         self.return_status()
-        combine = None
-        if is_cut:
-            combining = Code()
-            write_combination(combining, self.kernel.reductions, self.memory, PIECES)
-            combine = kernel_function(f"{self.name}.combine", combining)
+        combine = self.combination() if is_cut else None
         extent, grain = 1, 1
         if is_cut:
             extent = PIECES
         elif outer is not None:
             extent, grain = plan.domain[outer], plan.grain(outer)
-        has_threads = (is_cut or outer in plan.kept_axes) and self.kernel.scatter is None and extent >= 2 * grain
+        has_threads = (is_cut or outer in plan.kept_axes) and extent >= 2 * grain
+        return self.function(extent, grain, has_threads, combine)
+
+    def combination(self) -> str:
+        """The function that folds the results of all pieces."""
+        code = Code()
+        if self.kernel.scatter is not None:
+            base = self.kernel.scatter_base
+            source = None if base is None else self.memory.slot(self.schedule.aliases.get(base, base))
+            combine_sums(code, self.kernel.scatter, self.memory, source)
+        else:
+            write_combination(code, self.kernel.reductions, self.memory, PIECES)
+        return kernel_function(f"{self.name}.combine", code)
+
+    def function(self, extent: int, grain: int, has_threads: bool, combine: str | None = None) -> KernelText:
+        """The function of the kernel."""
         is_inline = self.schedule.is_inline
         text = kernel_function(self.name, self.code, is_inline)
-        return KernelText(self.name, text, extent, grain, plan.is_large and has_threads, combine, self.code, is_inline)
+        is_shared = self.plan.work >= SHARED and has_threads
+        return KernelText(self.name, text, extent, grain, self.plan.work, is_shared, combine, self.code, is_inline)
 
     @contextmanager
     def loop(self, start: Lanes | int, stop: Lanes | int, step: int) -> Iterator[Lanes]:
@@ -151,27 +170,18 @@ class KernelWriter:
         for node, position, value in late:
             self.elements.store(node, position, value)
 
-    def write_scatter(self, node: Operation) -> None:
-        """Write the element at the present counters to its target, or add it."""
-        written, elements = Written.by(node), self.elements
-        first, *_ = [elements.at(*element) for element in self.plan.scattered_elements()]
-        type = Type.from_dtype(node.dtype)
-        start, index = elements.computed_index(written.indices, written.target(node.shape, self.plan.counted_position))
-        target = self.code.offset(elements.pointers.target(node), 0 if start is None else start, type.in_memory)
-        value = first.to(type.kind)
-        if written.adds:
-            value = elements.sum(elements.read_memory(target, index, type, None, True), value)
-        elements.write_memory(target, index, value)
-
     def return_status(self) -> None:
         """Add the failures to the status of the program."""
         code = self.code
-        if self.elements.failures is not None:
-            status, failures = code.load(Lanes(code, "%table", PTR), PTR), code.load(self.elements.failures, I64)
-            if self.plan.is_large:  # other threads may add theirs
-                code.add(f"atomicrmw or {status.typed}, {failures.typed} monotonic", I64)
-            else:
-                code.store(code.load(status, I64) | failures, status)
+        if not self.elements.failures:
+            return
+        status, failures = code.load(Lanes(code, "%table", PTR), PTR), code.constant(0, I64)
+        for (failure, lanes), flags in self.elements.failures.items():
+            failures = failures | (any_lane(code.load(flags, Type("i1", lanes))).to("i64") << failure.bit)
+        if self.plan.work >= SHARED:  # other threads may add theirs
+            code.add(f"atomicrmw or {status.typed}, {failures.typed} monotonic", I64)
+        else:
+            code.store(code.load(status, I64) | failures, status)
 
     # Reductions
 

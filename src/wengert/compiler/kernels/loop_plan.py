@@ -17,12 +17,22 @@ from wengert.graph.ir import Node, Operation
 
 PIECES = 32
 """The number of pieces of a long reduction."""
-LARGE = 400_000
-"""The number of scalar operations from which threads are used."""
-LARGE_IN_LOOP = 4 * LARGE
-"""The same in the body of a loop, where they are started in each step."""
+FEW = 2
+"""Additions are cut into pieces if there are so many for each element of all sums."""
+SHARED, LARGE = 60_000, 400_000
+"""The numbers of scalar operations from which threads that are awake share a kernel, about five microseconds, and from
+which a kernel is large: other threads of Python may run meanwhile, and it is compiled with all optimisations.
+"""
 STACK = 4 << 20
 """Bytes that the values of a very long kernel may take on the stack; with more, fewer lanes are used."""
+SCATTER_COST = 3
+"""The cost of writing or adding an element at a computed index."""
+SHORTEST_ROW = 4
+"""Rows of fewer elements are not written as vectors."""
+OUTER = 8
+"""The shortest loop along an axis of the result of a scatter that threads share."""
+CACHE_LINE = 64
+"""The bytes that one core writes at a time: others should not write there."""
 ACCUMULATORS = 4
 """The number of independent accumulators of a reduction with a short body."""
 
@@ -42,16 +52,18 @@ class LoopPlan:
         self.domain = (math.prod(kernel.domain),) if self.is_flat else kernel.domain
         self.axes = tuple(range(len(self.domain))) if kernel.axes and self.is_flat else kernel.axes
         self.counters = [Counter(i, n) for i, n in enumerate(self.domain)]
+        self.row_axes, self.unit = self.find_rows()
+        if self.row_axes:
+            widest = kernel.scatters[0].dtype.itemsize
         self.vector_axis, self.lanes = self.choose_vector(vector_bytes() // widest)
         self.counters = [Counter(i, n, self.grain(i)) for i, n in enumerate(self.domain)]
-        self.is_large = self.work >= (LARGE_IN_LOOP if schedule.is_body else LARGE)
         self.cut_axis = self.choose_cut()
-        last = lambda i: i == self.vector_axis
+        last = lambda i: (i in self.row_axes, i == self.vector_axis)
         self.kept_axes = sorted([i for i in range(len(self.domain)) if i not in self.axes], key=last)
         self.reduced_axes = sorted([i for i in range(len(self.domain)) if i in self.axes], key=last)
 
     def survey(self) -> tuple[list[Node], int, int, bool]:
-        """The values, the work, the bytes of the widest element, and whether the loop is flat.
+        """The values, the work, the bytes of the widest lane, and whether the loop is flat.
 
         A single number, and what it is computed from, is the same for all elements: it does not decide.
         """
@@ -64,8 +76,8 @@ class LoopPlan:
             node, is_single = stack.pop()
             is_single = is_single or (node.size == 1 and (size > 1 or schedule.forms[node] is Form.GIVEN))
             if not is_single:
-                if node.dtype.kind in "fi":
-                    widest = max(widest, node.dtype.itemsize)
+                if node.dtype.kind in "fic":
+                    widest = max(widest, node.dtype.itemsize // (1 + (node.dtype.kind == "c")))
                 has_one_shape = has_one_shape and node.shape == shape
             if sources.is_stored(node):
                 continue
@@ -80,9 +92,10 @@ class LoopPlan:
                     if (a, is_single) not in seen and not is_draw:
                         stack.append((a, is_single))
                     seen.add((a, is_single))
-        is_whole = set(kernel.axes) in (set(), set(range(len(shape)))) and kernel.scatter is None and len(shape) > 0
+        is_whole = set(kernel.axes) in (set(), set(range(len(shape)))) and not kernel.scatters and len(shape) > 0
         in_rows = any(schedule.loop_ndim(node) < node.ndim for node, _ in seen)
         is_flat = has_one_shape and is_whole and not schedule.is_tiny and not in_rows
+        per_element += SCATTER_COST * len(kernel.scatters)
         return list({node: None for node, _ in seen}), size * max(per_element, 1), widest, is_flat
 
     @property
@@ -94,29 +107,24 @@ class LoopPlan:
         """The axis with SIMD lanes and their number: a long axis along which most elements are neighbours in memory."""
         if not self.domain or 0 in self.domain:
             return None, 1  # no element has a neighbour
-        written = Written.by(self.kernel.scatter) if self.kernel.scatter is not None else None
-        if written is not None and any(i.size > 1 for i in written.indices):
-            return None, 1  # computed indices may be equal, so elements are added one after the other
-        long = [i for i, n in enumerate(self.domain) if n >= lanes // 2]
-        axis = max(range(len(self.domain)), key=lambda i: (self.domain[i], i))
+        axes = range(len(self.domain))
+        if self.row_axes:
+            axes = axes[-1:]
+        long = [i for i in axes if self.domain[i] >= lanes // 2]
+        axis = max(axes, key=lambda i: (self.domain[i], i))
         if len(long) == 1:
             axis = long[0]
         elif long:
             strided = strided_counts(self.memory_indices(), len(self.domain))
             axis = min(long, key=lambda i: (strided[i], -i))
-        is_added = written is not None and written.adds  # each element once
-        while (
-            lanes > self.domain[axis]
-            or (is_added and self.domain[axis] % lanes)
-            or (lanes > 1 and 8 * lanes * len(self.nodes) > STACK)
-        ):
+        while lanes > self.domain[axis] or (lanes > 1 and 8 * lanes * len(self.nodes) > STACK):
             lanes //= 2
         return (axis, lanes) if lanes > 1 else (None, 1)
 
     def choose_cut(self) -> int | None:
         """The axis along which a large reduction to few elements is cut into pieces."""
         kept = math.prod(n for i, n in enumerate(self.domain) if i not in self.axes)
-        if not (self.kernel.reductions and self.axes and self.is_large and kept < 16):
+        if not (self.kernel.reductions and self.axes and self.work >= SHARED and kept < 16):
             return None
         axis = max(self.axes, key=lambda i: (self.domain[i], -i))
         return axis if self.domain[axis] >= PIECES * self.grain(axis) else None
@@ -124,6 +132,59 @@ class LoopPlan:
     def grain(self, axis: int) -> int:
         """The step of the loop over an axis."""
         return self.lanes if axis == self.vector_axis else 1
+
+    # Scatters
+
+    def find_rows(self) -> tuple[range, int]:
+        """The axes of a scatter along which it writes rows, and the number of elements of the result in each."""
+        node = self.kernel.scatter
+        if node is None:
+            return range(0), 1
+        count, rank = Written.by(node).inner_axes, len(self.domain)
+        if not count or self.domain[-1] < SHORTEST_ROW:
+            return range(rank, rank), 1
+        return range(rank - count, rank), math.prod(node.shape[node.ndim - count :])
+
+    @property
+    def is_split_along_loop(self) -> bool:
+        """Whether the outermost loop of a scatter runs along an axis of the result."""
+        node = self.kernel.scatter
+        if node is None or not self.domain or self.domain[0] < OUTER or self.kept_axes[0] != 0 or self.is_cut_in_pieces:
+            return False
+        axis = Written.by(node).target(node.shape, self.counted_position).axes[0]
+        return axis.affine == self.counted_position[0] and axis.extent == self.domain[0] and 0 not in self.row_axes
+
+    @property
+    def parts(self) -> tuple[int, int]:
+        """The number of parts of the result of a scatter that threads may share, and the fewest for one of them."""
+        node = self.kernel.scatter
+        assert node is not None
+        if self.is_cut_in_pieces:
+            return PIECES, 1
+        count = self.domain[0] if self.is_split_along_loop else node.size // self.unit
+        return count, max(CACHE_LINE * count // max(node.nbytes, 1), 1)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether a scatter runs on all cores."""
+        count, fewest = self.parts
+        is_worthwhile = self.work >= (SHARED if self.row_axes or self.is_split_along_loop else LARGE)
+        return self.is_cut_in_pieces or (is_worthwhile and count >= 2 * fewest)
+
+    @property
+    def is_cut_in_ranges(self) -> bool:
+        """Whether each thread takes from all elements those that belong to its part of the result."""
+        return self.is_cut and not self.is_split_along_loop and not self.is_cut_in_pieces
+
+    @property
+    def is_cut_in_pieces(self) -> bool:
+        """Whether the loop of additions to few elements is cut into pieces, each with a sum of its own."""
+        node = self.kernel.scatter
+        if node is None or self.work < LARGE or not all(Written.by(s).adds for s in self.kernel.scatters):
+            return False
+        is_small = FEW * PIECES * node.size <= math.prod(self.domain)
+        outer = self.kept_axes[0]
+        return is_small and outer not in self.row_axes and self.domain[outer] >= PIECES * self.grain(outer)
 
     def memory_indices(self) -> list[Affine]:
         """The indices at which the body of the kernel reads and writes."""
@@ -149,12 +210,13 @@ class LoopPlan:
 
     def scattered_elements(self) -> list[Element]:
         """The elements that a scatter writes or adds, and those of its indices."""
-        node = self.kernel.scatter
-        if node is None:
-            return []
-        written, position = Written.by(node), self.counted_position
-        indices = self.sources.index_elements(written.indices, written.target(node.shape, position))
-        return [(written.value, written.value_position(position)), *indices]
+        position = self.counted_position
+        found: list[Element] = []
+        for node in self.kernel.scatters:
+            written = Written.by(node)
+            found.append((written.value, written.value_position(position)))
+            found += self.sources.index_elements(written.indices, written.target(node.shape, position))
+        return found
 
     @property
     def counted_position(self) -> Position:
@@ -187,7 +249,8 @@ class LoopPlan:
 
     def partials(self) -> dict[Node, int]:
         """The bytes of partial results of each reduction that is cut into pieces."""
-        return {r: PIECES * r.nbytes for r in self.kernel.reductions} if self.cut_axis is not None else {}
+        cut = self.kernel.folds if self.cut_axis is not None or self.is_cut_in_pieces else []
+        return {node: PIECES * node.nbytes for node in cut}
 
 
 def strided_counts(indices: Sequence[Affine], ndim: int) -> list[int]:

@@ -26,6 +26,7 @@ from wengert.compiler.entry.program_state import StateTable, StateUse, states_of
 from wengert.compiler.entry.python_calls import RELEASED
 from wengert.compiler.entry.upcall import make_upcall
 from wengert.compiler.forms.prepare import prepare
+from wengert.compiler.kernels.threads import THREADS, parallel_address
 from wengert.compiler.machine import cache as disk
 from wengert.compiler.machine import target
 from wengert.compiler.machine.fingerprint import surroundings
@@ -46,9 +47,6 @@ from wengert.modes.recording import ACTIVE
 
 LOCK = threading.RLock()
 """Held while a program is compiled. Functions are traced without it, since their code belongs to users."""
-
-THREADS = ctypes.c_int64(1)
-"""The number of threads of large kernels, which native code reads; set when a program is loaded."""
 
 _llvm_lock: Any = getattr(llvm.ffi.lib, "_lock", None)
 
@@ -99,12 +97,13 @@ class NativeProgram:
         program = with_common_dtypes(build.program)
         self.build, self.is_warm = build._replace(program=program), is_warm
         own = {
-            "wengert.threads": ctypes.addressof(THREADS),
             "wengert.kept": ctypes.addressof(KEPT),
             "wengert.active": ACTIVE.ctypes.data,
             "wengert.changes": CHANGES.ctypes.data,
         }
         addresses = {**own, **python_objects.python_addresses()}
+        if program.uses_threads:
+            addresses["wengert.parallel"] = parallel_address()
         if program.blas_functions:
             addresses |= {f"wengert.{name}": blas().address(name) for name in program.blas_functions}
         self.loaded = target.Loaded(build.code, addresses)

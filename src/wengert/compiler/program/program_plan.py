@@ -13,7 +13,6 @@ from wengert.compiler.forms.prepare import prepare_body
 from wengert.compiler.kernels.kernel import KernelWriter
 from wengert.compiler.program.in_place import InPlace, Step, Update, scatter_update
 from wengert.compiler.program.memory_plan import Memory, Slot
-from wengert.compiler.schedule.gather import Written
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.control.branches import SWITCH
@@ -84,7 +83,7 @@ class Plan:
         schedule, writer = self.schedule, self.writers.get(step)
         reads = values_read(schedule, step, writer)
         if isinstance(step, Kernel):
-            base = Written.by(step.scatter).base if step.scatter is not None else None
+            base = step.scatter_base if step.scatters else None
             if step.scatter is None or base is None:
                 return Step(step, reads, step.roots, ())
             base = schedule.aliases.get(base, base)

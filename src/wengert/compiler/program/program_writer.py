@@ -10,6 +10,7 @@ from wengert.compiler.forms.classify import Form
 from wengert.compiler.forms.lowering import Routine, lowering_of
 from wengert.compiler.forms.prepare import prepare_body
 from wengert.compiler.kernels.kernel import KernelText
+from wengert.compiler.kernels.threads import share_work
 from wengert.compiler.program.control_text import LoopWriter, SwitchWriter
 from wengert.compiler.program.kept_memory import LARGE_ARENA
 from wengert.compiler.program.memory_plan import ALIGNMENT, Slot, address, aligned_size, is_immediate
@@ -17,7 +18,6 @@ from wengert.compiler.program.module_text import Body, BodyText, Shared, upcall_
 from wengert.compiler.program.program import FIRST_FAILURE, NO_MEMORY, RAISED, Fallback, OperandSource, Program
 from wengert.compiler.program.program_plan import Plan, home_of, is_read_transposed, make_plan, stored_base
 from wengert.compiler.routines.call import Operand, RoutineCall
-from wengert.compiler.schedule.gather import Written
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type, select
 from wengert.control.loop import LOOP
@@ -93,6 +93,7 @@ class ProgramWriter:
             tuple(shared.fallbacks),
             tuple(node.spec for node in graph.inputs),
             tuple(node.spec for node in graph.outputs),
+            shared.is_large,
             shared.is_parallel,
             tuple(sorted(shared.blas_functions)),
             tuple(self.summary),
@@ -258,31 +259,16 @@ class ProgramWriter:
         """Call a kernel, on all cores if it is large."""
         code = self.code
         extent = code.constant(kernel.extent, I64)
-        if step.scatter is not None:
-            self.begin_scatter(step.scatter)
-        if kernel.is_large:
-            code.do(
-                f"call void @wengert.parallel(ptr @{kernel.name}, {table.typed}, {extent.typed}, i64 {kernel.grain})"
-            )
+        if kernel.is_shared:
+            share_work(code, kernel.name, table, kernel.extent, kernel.grain, kernel.work)
         else:
             code.do(f"call void @{kernel.name}({table.typed}, i64 0, {extent.typed})")
         if kernel.combine is not None:
             code.do(f"call void @{kernel.name}.combine({table.typed}, i64 0, i64 0)")
         stored = ", ".join([f"{n.spec!r}" for n in step.maps] + [f"{n.primitive.name} {n.spec!r}" for n in step.folds])
         self.summary.append(
-            f"{kernel.name}: loop over {list(step.domain)} -> {stored}" + (", on all cores" if kernel.is_large else "")
+            f"{kernel.name}: loop over {list(step.domain)} -> {stored}" + (", on all cores" if kernel.is_shared else "")
         )
-
-    def begin_scatter(self, node: Operation) -> None:
-        """Fill the memory that a scatter writes to: with what it updates, unless that is there, or zeros."""
-        code, target, base = self.code, self.memory.target(node), Written.by(node).base
-        if base is not None:
-            source = self.memory.slot(stored_base(self.schedule, base))
-            if node not in self.memory.taken:
-                self.copy(source, target, node.nbytes)
-            return
-        zero, size = code.constant(0, Type("i8")), code.constant(node.nbytes, I64)
-        code.call("@llvm.memset.p0.i64", None, self.address(target), zero, size, code.constant(False, Type("i1")))
 
     def run_routine(self, step: Operation, table: Lanes) -> None:
         """Call a routine, and NumPy if it failed: NumPy raises the error."""
@@ -369,6 +355,9 @@ class ProgramWriter:
         if is_immediate(node):
             assert isinstance(node, Constant)
             return OperandSource(None, None, node.value)
+        if is_read_transposed(self.schedule, node):
+            assert isinstance(node, Operation)
+            return self.operand_source(node.args[0])._replace(is_transposed=True)
         slot = self.memory.slot(self.schedule.aliases.get(node, node))
         if self.memory.first_constant <= slot.entry < self.memory.arena:
             number = self.first_constant + slot.entry - self.memory.first_constant

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from wengert.compiler.kernels.loop_plan import SHARED
+from wengert.compiler.kernels.threads import WAKE, share_work
 from wengert.compiler.program.module_text import FunctionText, Shared
+from wengert.compiler.program.program import Table
 from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Number, Type
 from wengert.core.blas import blas
 from wengert.graph.ir import Operation
@@ -66,6 +69,15 @@ class RoutineCall:
             return self.code.number(element, argument)
         return self.code.number(Type(f"i{blas().bits}"), argument)
 
+    def table(self, code: Code, table: Table) -> Lanes:
+        """The address of an array that is made when the program is loaded, once for all calls."""
+        constants = self.shared.constants
+        number = constants.index(table) if table in constants else len(constants)
+        if number == len(constants):
+            constants.append(table)
+        entry = code.offset(Lanes(code, "@wengert.constants", PTR), number, PTR)
+        return code.add(f"load ptr, {entry.typed}, !invariant.load !0", PTR)
+
     def define(self, name: str, parameters: Sequence[str], write: Callable[[Code], None]) -> None:
         """Define a function of the module, once for all calls; `write` adds its lines, without the return.
 
@@ -80,16 +92,26 @@ class RoutineCall:
         """Call a function of the module."""
         self.code.do(f"call void @{name}({', '.join(a.typed for a in arguments)})")
 
-    def run_on_all_cores(self, name: str, pointers: Sequence[Lanes], extent: int, grain: int) -> None:
+    def run_on_all_cores(self, name: str, pointers: Sequence[Lanes], extent: int, grain: int, work: int = WAKE) -> None:
         """Call a function of (ptr %table, i64 %begin, i64 %end) for parts of a range, which are multiples of `grain`.
 
-        `pointers` are the contents of the table. Threads start and end here, so only long work gains.
+        `pointers` are the contents of the table, `work` is the number of scalar operations.
         """
-        code = self.code
+        table = self.pointer_table(pointers)
+        if work < SHARED or extent < 2 * grain:
+            self.run(name, table, self.code.constant(0, I64), self.code.constant(extent, I64))
+            return
         self.shared.uses_threads = True
-        table = code.name()
-        code.hoisted.append(f"  {table} = alloca [{len(pointers)} x ptr], align 8")
+        share_work(self.code, name, table, extent, grain, work)
+
+    def run_on_one_core(self, name: str, pointers: Sequence[Lanes], extent: int) -> None:
+        """Call such a function for the whole range."""
+        self.run(name, self.pointer_table(pointers), self.code.constant(0, I64), self.code.constant(extent, I64))
+
+    def pointer_table(self, pointers: Sequence[Lanes]) -> Lanes:
+        """A table of pointers on the stack."""
+        code = self.code
+        table = code.array(PTR, len(pointers))
         for i, pointer in enumerate(pointers):
-            code.store(pointer, code.offset(Lanes(code, table, PTR), i, PTR))
-        size = code.constant(extent, I64)
-        code.do(f"call void @wengert.parallel(ptr @{name}, ptr {table}, {size.typed}, i64 {grain})")
+            code.store(pointer, code.offset(table, i, PTR))
+        return table

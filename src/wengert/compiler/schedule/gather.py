@@ -83,6 +83,7 @@ class Written(NamedTuple):
     key: Index
     shape: tuple[int, ...]  # of what the key selects
     adds: bool
+    ndim: int  # of the result
 
     @staticmethod
     def by(node: Operation) -> Written:
@@ -91,12 +92,22 @@ class Written(NamedTuple):
         arity = found.arity or 1
         value, indices, base = node.args[arity - 1], node.args[arity:], node.args[0] if arity > 1 else None
         shape = infer(GATHER if indices else GETITEM, (node.spec, *[i.spec for i in indices]), {"key": key}).shape
-        return Written(value, indices, base, key, shape, found.adds or (base is None and key.repeats))
+        return Written(value, indices, base, key, shape, found.adds or (base is None and key.repeats), node.ndim)
 
     @property
     def size(self) -> int:
         """The number of elements that are written."""
         return math.prod(self.shape)
+
+    @property
+    def inner_axes(self) -> int:
+        """The number of last axes that only slices select: within them, targets differ."""
+        count = 0
+        for part in reversed(self.key.parts(self.ndim)):
+            if not isinstance(part, slice):
+                break
+            count += 1
+        return count
 
     def target(self, shape: tuple[int, ...], position: Position) -> IndexedPosition:
         """The element of the result that an element of the selection is written to."""

@@ -15,6 +15,8 @@ from wengert.compiler.forms.lowering import MatrixFunction, Routine, lowering_of
 from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.schedule.affine import loop_position, reshape_position
 from wengert.compiler.schedule.gather import Written
+from wengert.compiler.schedule.narrow_products import in_narrow_rows
+from wengert.compiler.schedule.scatter_kernels import can_join, is_scattered_from_memory, join, store_parts
 from wengert.compiler.schedule.schedule_steps import order_steps
 from wengert.compiler.schedule.short_rows import (
     ROW_INTENSITY,
@@ -66,6 +68,7 @@ class Schedule:
             self.uses[out] = self.uses.get(out, 0) + 1
         self.stored: dict[Node, None] = {}  # in order of decision
         self.aliases: dict[Node, Node] = {}
+        self.joined: dict[Node, Operation] = {}  # scatters, and those before them in the same kernel
         self.reduced_along: dict[tuple, tuple[int, ...]] = {}
         self.stages: dict[Node, int] = {}
         self.costs: dict[Node, int] = {}
@@ -105,6 +108,11 @@ class Schedule:
                 self.graph, self.columns = copy_by_columns(graph, rows)
                 self.forms = {node: forms.get(node) or form_of(node, rows) for node in self.graph.nodes}
                 return
+        narrow = in_narrow_rows(graph)
+        if narrow is not None:
+            self.rows, self.graph = narrow
+            self.forms = {node: form_of(node, self.rows) for node in self.graph.nodes}
+            return
         self.forms = plain
 
     def loop_ndim(self, node: Node) -> int:
@@ -166,6 +174,7 @@ class Schedule:
             self.stages[node] = self.reduction_stage(node, domain, stage) if form is Form.REDUCE else stage
         if form not in (*COMPUTED, Form.VIEW) or node in self.columns:
             self.stored[node] = None
+            join(self, node)
         if self.reads_early and form in (Form.GATHER, Form.VIEW) and self.is_part_of_updated(node):
             self.store(node)
         self.costs[node] = self.cost(node)
@@ -176,7 +185,13 @@ class Schedule:
         """The first stage at which a loop over a domain can use an operand, which is stored if that is better."""
         a, form = node.args[i], self.forms[node]
         base, direct = self.source(a)
-        if (form is Form.GATHER and i == 0) or (form is Form.SCATTER and self.is_scattered_from_memory(node, i)):
+        if form is Form.SCATTER and i == 0 and can_join(self, node, a):
+            assert isinstance(a, Operation)
+            self.joined[node] = a
+            return self.stages[a]
+        if form is Form.SCATTER and self.rows and i == (Written.by(node).base is not None):
+            return store_parts(self, a, domain)
+        if (form is Form.GATHER and i == 0) or (form is Form.SCATTER and is_scattered_from_memory(self, node, i)):
             self.store(a)
             return self.ready(a)
         if self.forms[base] is Form.GIVEN:
@@ -187,14 +202,6 @@ class Schedule:
             self.store(base)
             return self.ready(base)
         return self.stages[base]
-
-    def is_scattered_from_memory(self, node: Operation, i: int) -> bool:
-        """Whether an operand of a scatter must be in memory: what it updates, and what it writes if it could read that.
-
-        A scatter of one element reads everything before it writes.
-        """
-        written = Written.by(node)
-        return bool(self.rows) or (written.base is not None and (i == 0 or written.size > 1))
 
     def is_part_of_updated(self, node: Operation) -> bool:
         """Whether a value is a small part of one that a scatter or a loop may overwrite."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from wengert.compiler.forms.classify import COMPUTED, Form
 from wengert.compiler.schedule.gather import Written
+from wengert.compiler.schedule.scatter_kernels import chain
 from wengert.graph.ir import Node, Operation
 
 if TYPE_CHECKING:
@@ -18,17 +19,28 @@ arrays: memory is fast for few streams. Arrays of at most so many bytes stay in 
 
 
 class Kernel:
-    """A loop nest over `domain` that stores `maps` and `reductions` over the `axes` of the domain, or one `scatter`.
+    """A loop nest over `domain` that stores `maps` and `reductions` over the `axes` of the domain, or `scatters`.
 
-    `arrays` are the large arrays that maps and reductions read or write, as bits of a number.
+    Several scatters add to one array: each has the one before as its base. `arrays` are the large arrays that maps and
+    reductions read or write, as bits of a number.
     """
 
     def __init__(self, domain: tuple[int, ...], stage: int, axes: tuple[int, ...] = ()):
         self.domain, self.stage, self.axes = domain, stage, axes
         self.maps: list[Node] = []
         self.reductions: list[Operation] = []
-        self.scatter: Operation | None = None
+        self.scatters: tuple[Operation, ...] = ()
         self.arrays = 0
+
+    @property
+    def scatter(self) -> Operation | None:
+        """The array that it scatters into, when all is done."""
+        return self.scatters[-1] if self.scatters else None
+
+    @property
+    def scatter_base(self) -> Node | None:
+        """The value that it writes or adds to; None are zeros."""
+        return Written.by(self.scatters[0]).base
 
     @property
     def folds(self) -> list[Operation]:
@@ -43,8 +55,7 @@ class Kernel:
     @property
     def computed_values(self) -> list[Node]:
         """The values that it computes element by element."""
-        written = Written.by(self.scatter) if self.scatter is not None else None
-        scattered = [] if written is None else [written.value, *written.indices]
+        scattered = [node for written in map(Written.by, self.scatters) for node in (written.value, *written.indices)]
         return [*self.maps, *[r.args[0] for r in self.reductions], *scattered]
 
 
@@ -61,7 +72,7 @@ def order_steps(schedule: Schedule) -> list[Any]:
         elif form is Form.SCATTER:
             assert isinstance(node, Operation)
             kernel = kernels[node] = Kernel(Written.by(node).shape, schedule.stages[node])
-            kernel.scatter = node
+            kernel.scatters = chain(schedule, node)
         elif form is Form.REDUCE:
             assert isinstance(node, Operation)
             operand = node.args[0]

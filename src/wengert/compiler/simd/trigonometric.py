@@ -12,9 +12,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
-from wengert.compiler.simd.lane_operations import any_lane
 from wengert.compiler.simd.lanes import Lanes, Type, fma, polynomial, select
-from wengert.compiler.simd.vector_functions import call, vector, vector_function
+from wengert.compiler.simd.vector_functions import call, replace_rare, vector, vector_function
 from wengert.ops.elementwise import trigonometric
 
 
@@ -204,24 +203,6 @@ def _tan(x: Lanes, angle: Angle) -> Lanes:
     remainder = fma(-quotient, below.high, top.high) + fma(-quotient, below.low, top.low)
     flip = (angle.quarters << (x.type.bits - 1)) & _sign_bit(x.type)
     return (fma(remainder, inverse, quotient).bits() ^ flip ^ _sign(x)).floats()
-
-
-def replace_rare(value: Lanes, rare: Lanes, name: str, x: Lanes) -> Lanes:
-    """A value, replaced where a rare condition holds by a function, which is called if any lane needs it.
-
-    The function is never inlined.
-    """
-    code = x.code
-    result = code.variable(x.type, value)
-    then, done = code.label("rare"), code.label("done")
-    code.branch(any_lane(rare), then, done)
-    code.begin(then)
-    other = call(name, x)
-    code.lines[-1] += " noinline cold"
-    code.store(select(rare, other, value), result)
-    code.jump(done)
-    code.begin(done)
-    return code.load(result, x.type)
 
 
 def _of_any_size(x: Lanes, name: str, function: Callable[[Lanes, Angle], Lanes]) -> Lanes:

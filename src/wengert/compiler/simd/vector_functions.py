@@ -11,7 +11,8 @@ from functools import cache, partial
 
 from wengert.compiler.forms.lowering import lowering, on_floats
 from wengert.compiler.machine.target import object_code
-from wengert.compiler.simd.lanes import Code, Lanes, Type
+from wengert.compiler.simd.lane_operations import any_lane
+from wengert.compiler.simd.lanes import Code, Lanes, Type, select
 from wengert.core.aspects import Operation, primitive_of
 
 Body = Callable[..., Lanes]
@@ -53,6 +54,24 @@ def call(name: str, x: Lanes, *rest: Lanes) -> Lanes:
     code.calls[name, type] = code.calls.get((name, type), 0) + 1
     arguments = ", ".join(a.typed for a in (x, *rest))
     return code.add(f"call {type.text} @{vector_symbol(name, type)}({arguments})", type)
+
+
+def replace_rare(value: Lanes, rare: Lanes, name: str, x: Lanes, *rest: Lanes) -> Lanes:
+    """A value, replaced where a rare condition holds by a function, which is called if any lane needs it.
+
+    The function is never inlined.
+    """
+    code = x.code
+    result = code.variable(x.type, value)
+    then, done = code.label("rare"), code.label("done")
+    code.branch(any_lane(rare), then, done)
+    code.begin(then)
+    other = call(name, x, *rest)
+    code.lines[-1] += " noinline cold"
+    code.store(select(rare, other, value), result)
+    code.jump(done)
+    code.begin(done)
+    return code.load(result, x.type)
 
 
 def vector_symbol(name: str, type: Type) -> str:

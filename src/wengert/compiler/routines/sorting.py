@@ -1,0 +1,358 @@
+"""Sorting by digits: the indices that sort rows, or the sorted rows.
+
+Numbers become integers without sign in the same order (`SortKey`), of which one digit after the other is sorted, the
+lowest first, each by counting. Equal numbers stay in their order, so the result is that of a stable sort, whatever the
+threads. Digits that are the same in all numbers are skipped. Short rows are sorted by insertion.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from wengert.compiler.forms.lowering import SUPPORTED, Routine
+from wengert.compiler.forms.sorted_values import SORT
+from wengert.compiler.routines.call import RoutineCall
+from wengert.compiler.simd.lanes import BOOL, I64, PTR, Code, Lanes, Type, select
+from wengert.graph.ir import Operation
+
+I32, I8 = Type("i32"), Type("i8")
+SHORT = 48
+"""Rows of at most so many numbers are sorted by insertion."""
+LONG = 1 << 31
+"""Rows of fewer numbers have counts of 32 bits."""
+PARTS = 16
+"""The number of parts of a stack of rows, or of a long row, that threads share."""
+LARGE = 1 << 15
+"""The number of elements from which threads are used."""
+DIGIT = 8
+"""The bits of a digit."""
+VALUES = 1 << DIGIT
+
+
+class SortKey(NamedTuple):
+    """Numbers of a type as integers without sign, in their order: NaNs are last, and zeros of both signs are equal."""
+
+    type: Type
+
+    @property
+    def bits(self) -> int:
+        """The number of bits."""
+        return self.type.bits
+
+    @property
+    def least(self) -> int:
+        """The integer of which only the sign is set."""
+        return -(1 << (self.bits - 1))
+
+    def of(self, x: Lanes) -> Lanes:
+        """The integer for a number, in 64 bits."""
+        if self.type.is_float:
+            bits = (x + 0.0).bits()  # -0.0 becomes 0.0
+            key = select(x.is_nan(), bits.like(-1), bits ^ ((bits >> (self.bits - 1)) | self.least))
+        else:
+            key = x ^ self.least if self.bits > 8 else x
+        if self.bits == 64:
+            return key
+        return x.code.add(f"zext {key.typed} to i64", I64)
+
+    def number(self, key: Lanes) -> Lanes:
+        """The number for an integer."""
+        key = key.to(f"i{self.bits}")
+        if not self.type.is_float:
+            return key ^ self.least if self.bits > 8 else key
+        return (key ^ (~(key >> (self.bits - 1)) | self.least)).floats()
+
+    def is_ambiguous(self, x: Lanes) -> Lanes:
+        """Whether several numbers have the integer of this one, and this one is not what `number` returns."""
+        return x.is_nan() | x.bits().eq(self.least)
+
+
+class Record(NamedTuple):
+    """What is moved in memory: a key, or a key and an index, in 64 bits together or in 64 bits each."""
+
+    key: SortKey
+    has_index: bool = True
+
+    @property
+    def type(self) -> Type:
+        """Its type."""
+        if not self.has_index:
+            return I64 if self.key.bits == 64 else I32
+        return Type("i64", 2) if self.key.bits == 64 else I64
+
+    @property
+    def nbytes(self) -> int:
+        """Its size."""
+        return self.type.bits // 8 * self.type.lanes
+
+    def make(self, key: Lanes, index: Lanes) -> Lanes:
+        """A record."""
+        if not self.has_index:
+            return key.to(self.type.kind)
+        if self.key.bits < 64:
+            return (key << 32) | index
+        first = key.code.add(f"insertelement {self.type.text} poison, {key.typed}, i64 0", self.type)
+        return key.code.add(f"insertelement {first.typed}, {index.typed}, i64 1", self.type)
+
+    def key_of(self, record: Lanes) -> Lanes:
+        """Its key."""
+        if not self.has_index:
+            return record if self.key.bits == 64 else record.code.add(f"zext {record.typed} to i64", I64)
+        if self.key.bits < 64:
+            return record.logical_right(32)
+        return record.code.add(f"extractelement {record.typed}, i64 0", I64)
+
+    def index_of(self, record: Lanes) -> Lanes:
+        """Its index."""
+        if self.key.bits < 64:
+            return record & 0xFFFFFFFF
+        return record.code.add(f"extractelement {record.typed}, i64 1", I64)
+
+    def load(self, memory: Lanes, i: Lanes | int) -> Lanes:
+        """A record of an array."""
+        return memory.code.load(self.address(memory, i), self.type, self.nbytes)
+
+    def store(self, record: Lanes, memory: Lanes, i: Lanes | int) -> None:
+        """Write a record of an array."""
+        memory.code.store(record, self.address(memory, i), self.nbytes)
+
+    def address(self, memory: Lanes, i: Lanes | int) -> Lanes:
+        """The address of a record of an array."""
+        code = memory.code
+        return code.add(f"getelementptr {self.type.text}, {memory.typed}, {code.lift(i, I64).typed}", PTR)
+
+
+class Rows(NamedTuple):
+    """The rows along an axis: `number` of them with n numbers each, `stride` elements apart."""
+
+    n: int
+    stride: int
+    number: int
+
+    @staticmethod
+    def of(node: Operation) -> Rows:
+        """The rows that an operation sorts."""
+        x, axis = node.args[0], node.params["axis"]
+        n, stride = x.shape[axis], math.prod(x.shape[axis + 1 :])
+        return Rows(n, stride, x.size // max(n, 1))
+
+    def start(self, row: Lanes) -> Lanes:
+        """The index of the first number of a row."""
+        if self.stride == 1:
+            return row * self.n
+        code = row.code
+        outer, inner = [code.add(f"{op} {row.typed}, {self.stride}", I64) for op in ("sdiv", "srem")]
+        return outer * (self.n * self.stride) + inner
+
+
+def is_native(node: Operation) -> bool:
+    """Whether rows of these numbers are sorted natively: only a stable order is determined by the numbers."""
+    x = node.args[0]
+    is_stable = node.params.get("kind", "stable") in ("stable", "mergesort")
+    return is_stable and x.dtype in SUPPORTED and x.dtype.kind != "c" and x.size > 0 and Rows.of(node).n < LONG
+
+
+def parts_of(node: Operation) -> int:
+    """The number of parts that have memory of their own."""
+    rows = Rows.of(node)
+    return PARTS if rows.number >= PARTS and node.args[0].size >= LARGE else 1
+
+
+def workspace(node: Operation) -> int:
+    """The bytes for two arrays of records in each part."""
+    rows = Rows.of(node)
+    return 0 if rows.n <= SHORT else parts_of(node) * row_workspace(node)
+
+
+def row_workspace(node: Operation) -> int:
+    """The bytes for the records of one row, twice."""
+    return 2 * aligned(Rows.of(node).n * Record(key_of(node), node.primitive is not SORT).nbytes)
+
+
+def aligned(size: int) -> int:
+    """A size in whole cache lines."""
+    return -(-size // 64) * 64
+
+
+def key_of(node: Operation) -> SortKey:
+    """The keys of the numbers of an operand."""
+    return SortKey(Type.from_dtype(node.args[0].dtype).in_memory)
+
+
+def write_sort(call: RoutineCall) -> None:
+    """The indices that sort each row, or the sorted row."""
+    key, has_index = key_of(call.node), call.node.primitive is not SORT
+    method, write = ("insertion", write_insertion) if Rows.of(call.node).n <= SHORT else ("digits", write_digits)
+    name = f"wengert.{call.name}.{key.type.kind}.{method}"
+    parameters = ["ptr noalias %x", "ptr noalias %result", "ptr noalias %work", "i64 %n", "i64 %stride"]
+    call.define(name, parameters, lambda code: write(RowCode(code, key, has_index)))
+    call.name = f"{call.name} by {method}"
+    for_each_row(call, name)
+
+
+def for_each_row(call: RoutineCall, name: str) -> None:
+    """Call a function for each row, on all cores if there are many."""
+    node, rows = call.node, Rows.of(call.node)
+    x, result = call.operands[0].pointer, call.result
+    work = call.workspace if call.workspace is not None else Lanes(call.code, "null", PTR)
+    parts = parts_of(node)
+    size = row_workspace(node) if rows.n > SHORT else 0
+    element, out = Type.from_dtype(node.args[0].dtype).in_memory, Type.from_dtype(node.dtype).in_memory
+
+    def write_row(code: Code, row: Lanes, x: Lanes, result: Lanes, work: Lanes) -> None:
+        start = rows.start(row)
+        arguments = [code.offset(x, start, element), code.offset(result, start, out), work]
+        numbers = [code.constant(rows.n, I64), code.constant(rows.stride, I64)]
+        code.do(f"call void @{name}({', '.join(a.typed for a in (*arguments, *numbers))})")
+
+    if parts == 1:
+        with call.code.loop(0, rows.number) as row:
+            write_row(call.code, row, x, result, work)
+        return
+
+    def write_parts(code: Code) -> None:
+        table, begin, end = [Lanes(code, n, t) for n, t in (("%table", PTR), ("%begin", I64), ("%end", I64))]
+        x, result, work = [code.load(code.offset(table, i, PTR), PTR) for i in range(3)]
+        share = -(-rows.number // PARTS)
+        with code.loop(begin, end) as part:
+            last = code.intrinsic("smin", I64, (part + 1) * share, code.constant(rows.number, I64))
+            own = code.offset(work, part * size, I8)
+            with code.loop(part * share, last) as row:
+                write_row(code, row, x, result, own)
+
+    whole = f"{name}.{rows.n}.{rows.stride}.{rows.number}"
+    call.define(whole, ["ptr %table", "i64 %begin", "i64 %end"], write_parts)
+    call.run_on_all_cores(whole, [x, result, work], PARTS, 1)
+
+
+class RowCode:
+    """The parameters of a function that sorts one row."""
+
+    def __init__(self, code: Code, key: SortKey, has_index: bool):
+        self.code, self.key, self.has_index = code, key, has_index
+        self.x, self.result, self.work = [Lanes(code, name, PTR) for name in ("%x", "%result", "%work")]
+        self.n, self.stride = [Lanes(code, name, I64) for name in ("%n", "%stride")]
+
+    def read(self, i: Lanes) -> Lanes:
+        """A number of the row."""
+        return self.code.load(self.code.offset(self.x, i * self.stride, self.key.type), self.key.type)
+
+    def write(self, value: Lanes, i: Lanes) -> None:
+        """Write an index or a number of the result."""
+        self.code.store(value, self.code.offset(self.result, i * self.stride, value.type))
+
+
+def write_insertion(row: RowCode) -> None:
+    """Insert one key after the other behind the last one that is not larger."""
+    code, key, record = row.code, row.key, Record(SortKey(Type("i64")))
+    sorted_records = code.array(record.type, SHORT)
+    with code.loop(0, row.n) as i:
+        new = key.of(row.read(i))
+        position = code.variable(I64, i)
+        head, move, done = [code.label(hint) for hint in ("search", "move", "found")]
+        check = code.label("check")
+        code.jump(head)
+        code.begin(head)
+        at = code.load(position, I64)
+        code.branch(at > 0, check, done)
+        code.begin(check)
+        before = record.load(sorted_records, at - 1)
+        code.branch(unsigned_less(new, record.key_of(before)), move, done)
+        code.begin(move)
+        record.store(before, sorted_records, at)
+        code.store(at - 1, position)
+        code.jump(head)
+        code.begin(done)
+        record.store(record.make(new, i), sorted_records, code.load(position, I64))
+    with code.loop(0, row.n) as i:
+        index = record.index_of(record.load(sorted_records, i))
+        row.write(index if row.has_index else row.read(index), i)
+
+
+def unsigned_less(x: Lanes, y: Lanes) -> Lanes:
+    """Whether x < y as integers without sign."""
+    return x.code.add(f"icmp ult {x.typed}, {y.text}", x.type.of("i1"))
+
+
+def write_digits(row: RowCode) -> None:
+    """Count the values of all digits, then move all records once for each digit."""
+    code, key, record = row.code, row.key, Record(row.key, row.has_index)
+    is_fixed = not row.has_index and key.type.is_float
+    ambiguous = code.variable(BOOL, False)
+    digits = -(-key.bits // DIGIT)
+    counts = code.array(I32, digits * VALUES)
+    code.clear(counts, 4 * digits * VALUES)
+    with code.loop(0, row.n) as i:
+        x = row.read(i)
+        number = key.of(x)
+        if is_fixed:
+            code.store(code.load(ambiguous, BOOL) | key.is_ambiguous(x), ambiguous)
+        record.store(record.make(number, i), row.work, i)
+        for d in range(digits):
+            count_digit(code, counts, d, number)
+    size = (row.n * record.nbytes + 63) & -64
+    source = code.variable(PTR, row.work)
+    target = code.variable(PTR, code.offset(row.work, size, I8))
+    with code.loop(0, digits) as digit_number:
+        shift, own = digit_number * DIGIT, code.offset(counts, digit_number * VALUES, I32)
+        records = code.load(source, PTR)
+        first = record.key_of(record.load(records, 0)).logical_right(shift) & (VALUES - 1)
+        is_same = code.load(code.offset(own, first, I32), I32).to("i64").eq(row.n)
+        with code.when(~is_same):
+            write_starts(code, own)
+            others = code.load(target, PTR)
+            with code.loop(0, row.n) as i:
+                moved = record.load(records, i)
+                digit = record.key_of(moved).logical_right(shift) & (VALUES - 1)
+                place = code.offset(own, digit, I32)
+                position = code.load(place, I32)
+                code.store(position + 1, place)
+                record.store(moved, others, position.to("i64"))
+            code.store(others, source)
+            code.store(records, target)
+    records = code.load(source, PTR)
+    with code.loop(0, row.n) as i:
+        found = record.load(records, i)
+        row.write(record.index_of(found) if row.has_index else key.number(record.key_of(found)), i)
+    if is_fixed:
+        with code.when(code.load(ambiguous, BOOL)):
+            write_ambiguous(row)
+
+
+def write_ambiguous(row: RowCode) -> None:
+    """Write zeros and NaNs once more, in the order of the row: their keys are equal, and they are not."""
+    code = row.code
+    zeros, nans = code.variable(I64, 0), code.variable(I64, row.n)
+    with code.loop(0, row.n) as i:
+        x = row.read(i)
+        code.store(code.load(zeros, I64) + (x < 0.0).to("i64"), zeros)
+        code.store(code.load(nans, I64) - x.is_nan().to("i64"), nans)
+    with code.loop(0, row.n) as i:
+        x = row.read(i)
+        for condition, place in ((x.eq(0.0), zeros), (x.is_nan(), nans)):
+            with code.when(condition):
+                position = code.load(place, I64)
+                row.write(x, position)
+                code.store(position + 1, place)
+
+
+def count_digit(code: Code, counts: Lanes, d: int, number: Lanes) -> None:
+    """Add one to the count of the value of a digit."""
+    digit = (number.logical_right(d * DIGIT) if d else number) & (VALUES - 1)
+    place = code.offset(counts, digit + d * VALUES if d else digit, I32)
+    code.store(code.load(place, I32) + 1, place)
+
+
+def write_starts(code: Code, counts: Lanes) -> None:
+    """Replace counts by the positions at which their records start."""
+    total = code.variable(I32, 0)
+    with code.loop(0, VALUES) as v:
+        place = code.offset(counts, v, I32)
+        count = code.load(place, I32)
+        start = code.load(total, I32)
+        code.store(start, place)
+        code.store(start + count, total)
+
+
+BY_DIGITS = Routine(write_sort, is_native, workspace=workspace)

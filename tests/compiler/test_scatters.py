@@ -1,0 +1,152 @@
+"""Scatters in native code: rows as vectors, lanes one after the other, ranges of the result on all cores."""
+
+from __future__ import annotations
+
+import ctypes
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.compiler.kernels.threads import THREADS
+from wengert.ops.indexing.subscripts import add_at, set_at
+
+
+@contextmanager
+def threads(count: int):
+    """As if the machine had so many cores."""
+    before = THREADS.value
+    THREADS.value = count
+    try:
+        yield
+    finally:
+        THREADS.value = before
+
+
+def numbers(shape, dtype: str = "f8"):
+    x = np.random.default_rng(0).integers(-1000, 1000, shape)
+    return (x / 64).astype(dtype) if dtype[0] == "f" else x.astype(dtype)
+
+
+def indices(n: int, shape):
+    return np.random.default_rng(1).integers(-n, n, shape)
+
+
+KEYS = {
+    "elements": ((40,), lambda i, j: i % 40, (1000,)),
+    "rows": ((40, 16), lambda i, j: i % 40, (1000,)),
+    "odd rows": ((40, 21), lambda i, j: i % 40, (1000,)),
+    "short rows": ((40, 3), lambda i, j: i % 40, (1000,)),
+    "rows of matrices": ((40, 3, 5), lambda i, j: i % 40, (100,)),
+    "columns": ((21, 40), lambda i, j: (slice(None), i % 40), (100,)),
+    "pairs": ((30, 40), lambda i, j: (i % 30, j % 40), (10, 33)),
+    "pairs and rows": ((3, 4, 9), lambda i, j: (i % 3, j % 4), (50,)),
+    "apart": ((30, 4, 40), lambda i, j: (i % 30, slice(1, 3), j % 40), (50,)),
+    "strided rows": ((40, 30), lambda i, j: (i % 40, slice(3, None, 2)), (70,)),
+    "a number": ((40, 30), lambda i, j: (i % 40, 7), (70,)),
+    "one element": ((40,), lambda i, j: i % 40, (1,)),
+    "one row": ((40, 30), lambda i, j: i % 40, ()),
+    "no element": ((40,), lambda i, j: i % 40, (0,)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "c16", "c8"])
+@pytest.mark.parametrize(("shape", "key", "count"), KEYS.values(), ids=KEYS)
+def test_additions_and_assignments(shape, key, count, dtype):
+    i, j = indices(1000, count), indices(999, count)
+    x = numbers(shape, dtype)
+    v = numbers(x[key(i, j)].shape, dtype)
+    for update in (add_at, set_at):
+        f = wg.compile(lambda x, v, i, j, update=update: update(x, key(i, j), v))
+        assert not f.report(x, v, i, j).fallbacks
+        np.testing.assert_array_equal(f(x, v, i, j), update(x, key(i, j), v))
+    if dtype[0] == "f":
+        gradient = wg.grad(lambda x, v, i, j: (x[key(i, j)] * v).sum())
+        np.testing.assert_allclose(wg.compile(gradient)(x, v, i, j), gradient(x, v, i, j), rtol=1e-6)
+
+
+LARGE = {
+    "elements": ((5000,), (400_000,), ()),
+    "rows": ((5000, 16), (30_000,), (16,)),
+    "odd rows": ((5000, 21), (30_000,), (21,)),
+    "few elements": ((3,), (400_000,), ()),
+    "batch": ((32, 200), (20_000,), None),
+}
+
+
+@pytest.mark.parametrize(("shape", "count", "row"), LARGE.values(), ids=LARGE)
+def test_threads_do_not_change_bits(shape, count, row):
+    rng = np.random.default_rng(0)
+    x, n = rng.standard_normal(shape), shape[0] if row is not None else shape[1]
+    i = rng.integers(-n, n, count)
+    key = (lambda i: i) if row is not None else (lambda i: (slice(None), i))
+    v = rng.standard_normal((*count, *row) if row is not None else (shape[0], *count))
+    f = wg.compile(lambda x, v, i: add_at(x, key(i), np.sin(v) * 2.0))
+    assert "on all cores" in str(f.report(x, v, i))
+    found = []
+    for n in (1, 2, 3, 7):
+        with threads(n):
+            found.append(f(x, v, i))
+    for other in found[1:]:
+        np.testing.assert_array_equal(found[0].view(np.int64), other.view(np.int64))
+    np.testing.assert_allclose(found[0], add_at(x, key(i), np.sin(v) * 2.0), rtol=1e-9, atol=1e-9)
+    bad = i.copy()
+    bad[-1] = n + 5000
+    with threads(2), pytest.raises(IndexError):
+        f(x, v, bad)
+
+
+def warp(image, rows, columns):
+    i, j = np.floor(rows).astype(np.int64), np.floor(columns).astype(np.int32)
+    down, right = rows - i, columns - j
+    upper = image[i, j] * (1.0 - right) + image[i, j + 1] * right
+    lower = image[i + 1, j] * (1.0 - right) + image[i + 1, j + 1] * right
+    return upper * (1.0 - down) + lower * down
+
+
+@pytest.mark.parametrize("n", [9, 300])
+def test_several_scatters_share_one_array(n):
+    rng = np.random.default_rng(0)
+    image = rng.standard_normal((n, n))
+    where = rng.uniform(0.0, n - 1.001, (2, n + 1, n))
+    gradient = wg.grad(lambda image, where: (warp(image, *where) ** 2).sum(), (0, 1))
+    compiled = wg.compile(gradient)
+    expected = gradient(image, where)
+    for count in (1, 2):
+        with threads(count):
+            for y, z in zip(compiled(image, where), expected, strict=True):
+                np.testing.assert_allclose(y, z, rtol=1e-10, atol=1e-10)
+    report = str(compiled.report(image, where))
+    assert report.count("add_at") == 1
+    assert "-> scatter" not in report
+
+
+def test_additions_that_depend_on_each_other_are_not_joined():
+    def f(x, i):
+        y = add_at(x, i, np.sin(x[i]))
+        return add_at(y, i, y[i] * 0.5)
+
+    x, i = numbers((50,)), indices(50, (300,))
+    np.testing.assert_allclose(wg.compile(f)(x, i), f(x, i), rtol=1e-12)
+
+
+def test_values_that_read_the_updated_array():
+    def f(x, i):
+        y = x * 2.0
+        return add_at(y, i, y[i + 1] * np.cos(y[i])), y[3]
+
+    x, i = numbers((500,)), indices(499, (300,))
+    for found, expected in zip(wg.compile(f)(x, i), f(x, i), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_signs_of_zeros_stay():
+    x = np.full((40, 21), -0.0)
+    found = wg.compile(lambda x, v, i: add_at(x, i, v))(x, np.full((5, 21), -0.0), np.array([1, 2, 2, 1, 0]))
+    assert np.signbit(found).all()
+
+
+def test_a_wrong_number_of_threads_is_not_ignored():
+    with threads(5):
+        assert ctypes.c_int64.from_address(ctypes.addressof(THREADS)).value == 5

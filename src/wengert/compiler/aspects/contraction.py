@@ -74,6 +74,8 @@ def product(x: Any, y: Any, may_stay: bool = False) -> Any:
     """A product of matrices, or of stacks of them; None if it `may_stay` as it is and does."""
     m, k, n = x.shape[-2], x.shape[-1], y.shape[-1]
     dtype = np.result_type(x.dtype, y.dtype)
+    if not k:
+        return np.zeros((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), m, n), dtype)
     if dtype.kind == "i" or m * k * n <= SMALL_PRODUCT or (max(k, n) <= NARROW <= m):
         return sum_(multiply(expand_dims(x, -1), expand_dims(y, -3)), -2)
     if max(m, n) <= NARROW <= k and is_matrix_transpose(x.node):

@@ -48,7 +48,8 @@ class Accumulators:
         plan, (operand,), factors = self.plan, node.args, self.elements.factors(node)
         inner = list(plan.inner_positions(operand))
         is_of_lanes = plan.vector_axis in plan.axes and plan.lanes > 1 and max(node.params["axis"]) < len(plan.domain)
-        if factors is None or not is_of_lanes or plan.accumulators > 1 or 2 * len(inner) < plan.lanes:
+        is_complex = node.dtype.kind == "c"
+        if factors is None or is_complex or not is_of_lanes or plan.accumulators > 1 or 2 * len(inner) < plan.lanes:
             return False
         lead = plan.position(operand)
         for x, y in (factors, factors[::-1]):

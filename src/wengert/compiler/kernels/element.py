@@ -86,7 +86,7 @@ class Elements(ElementSources):
         if self.schedule.forms[node] is not Form.UNROLLED or self.is_stored(node):
             return None
         assert isinstance(node, Operation)
-        if self.factors(node) is None:
+        if node.dtype.kind == "c" or self.factors(node) is None:
             return None
         terms = self.sources(node, position)
         return sum_of_products(self, terms[::2], terms[1::2], Type.from_dtype(node.dtype))
@@ -187,7 +187,7 @@ class Elements(ElementSources):
         type = Type.from_dtype(node.dtype).in_memory
         index = flat_index(position, node.shape)
         base, is_overwritten = self.pointers.source(node), node in self.overwritten
-        if mask is None and lane_stride(index)[0] > 1:
+        if mask is None and lane_stride(index)[0] > 1 and node.dtype.kind != "c":
             column = self.read_column(base, index, type, node.size, is_overwritten)
             if column is not None:
                 return column.ne(0) if node.dtype.kind == "b" else column

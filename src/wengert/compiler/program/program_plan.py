@@ -35,8 +35,8 @@ def make_plan(graph: Graph, updates: Pairs, prefix: str) -> Plan:
 class Plan:
     """The steps of a program in order, with their kernels, and its memory; `shared` are the updates made in place.
 
-    With `reads_early`, small parts of values that are updated are read before anything else. Nothing fails from the
-    step `first_safe` on.
+    With `reads_early`, small parts of values that are updated are read before anything else. The steps `failing` may
+    fail, and none from `first_safe` on.
     """
 
     def __init__(self, graph: Graph, updates: Sequence[tuple[int, int]], prefix: str, reads_early: bool):
@@ -58,8 +58,8 @@ class Plan:
             [*stored, [base for base, _ in memory.copies]], [*[step.writes for step in steps], []], [*partials, {}]
         )
         writers = [self.writers.get(step) for step in schedule.steps]
-        failing = [k for k, step in enumerate(schedule.steps) if may_fail(schedule, step, writers[k])]
-        self.first_safe = 1 + max(failing, default=-1)
+        self.failing = {k for k, step in enumerate(schedule.steps) if may_fail(schedule, step, writers[k])}
+        self.first_safe = 1 + max(self.failing, default=-1)
         if not prefix:
             self.shared = tuple(
                 [pair for pair in updates if overwrite(schedule, memory, writers, self.first_safe, *pair)]

@@ -62,7 +62,7 @@ class ProgramWriter:
     def __init__(self, plan: Plan, shared: Shared, prefix: str):
         schedule, memory, kernels = plan.schedule, plan.memory, plan.kernels
         self.schedule, self.memory, self.kernels, self.shared, self.prefix = schedule, memory, kernels, shared, prefix
-        self.in_place, self.first_safe = plan.shared, plan.first_safe
+        self.in_place, self.failing, self.first_safe = plan.shared, plan.failing, plan.first_safe
         self.first_constant = len(shared.constants)
         shared.constants += memory.constants
         shared.kernels += [kernel for kernel in kernels if kernel is not None]
@@ -115,9 +115,13 @@ class ProgramWriter:
         )
         for base, target in filter(is_early, memory.copies):
             self.copy(memory.slot(base), target, base.nbytes)
+        has_kernel_failed = False  # perhaps
         for k, (step, kernel) in enumerate(zip(self.schedule.steps, self.kernels, strict=True)):
-            if 0 < k == self.first_safe and not self.prefix:
+            is_next_to_fail = kernel is None and k in self.failing  # which would raise an error of its own
+            if has_kernel_failed and (is_next_to_fail or (k == self.first_safe and not self.prefix)):
                 self.pass_on(self.failure())
+                has_kernel_failed = False
+            has_kernel_failed = has_kernel_failed or (kernel is not None and k in self.failing)
             if kernel is not None:
                 self.run_kernel(step, kernel, table)
             elif self.schedule.forms[step] is Form.LOOP:

@@ -47,10 +47,27 @@ def expand_matmul(x: Any, y: Any) -> Any:
     if x.ndim == 1 and y.ndim == 1:
         return sum_(x * y)
     if x.ndim == 1:
+        if y.ndim == 2:
+            return vector_product(transpose(y), x)
         return reshape(product(expand_dims(x, 0), y), (*y.shape[:-2], y.shape[-1]))
     if y.ndim == 1:
-        return reshape(product(x, expand_dims(y, 1)), x.shape[:-1])
+        return vector_product(x, y, may_stay=True)
     return product(x, y, may_stay=True)
+
+
+def vector_product(x: Any, y: Any, may_stay: bool = False) -> Any:
+    """A product of a matrix, or a stack of them, and a vector; None if it `may_stay` as it is and does."""
+    *_, m, k = x.shape
+    dtype = np.result_type(x.dtype, y.dtype)
+    if dtype.kind != "f" or m * k <= SMALL_PRODUCT or k <= NARROW <= m:
+        return sum_(multiply(x, y), -1)
+    if m <= NARROW <= k and is_matrix_transpose(x.node):
+        return sum_(multiply(Symbol(x.node.args[0]), expand_dims(y, -1)), -2)
+    if x.ndim > 2:
+        return reshape(vector_product(reshape(x, (math.prod(x.shape[:-1]), k)), y), x.shape[:-1])
+    if may_stay and x.dtype == y.dtype:
+        return None
+    return ops.matmul(astype(x, dtype, copy=False), astype(y, dtype, copy=False))
 
 
 def product(x: Any, y: Any, may_stay: bool = False) -> Any:

@@ -254,8 +254,8 @@ def native_code(node: Operation) -> Lowering | None:
 
 
 def is_complex(node: Operation) -> bool:
-    """Whether a node with one result has complex numbers among its operands, or gives them."""
-    return node.spec.__class__ is Spec and any(x.dtype.kind == "c" for x in (node, *node.args))
+    """Whether a node has complex numbers among its operands, or gives them; not if it has several results."""
+    return any(x.spec.__class__ is Spec and x.dtype.kind == "c" for x in (node, *node.args))
 
 
 def lowering_of(node: Operation, kind: type[L]) -> L:

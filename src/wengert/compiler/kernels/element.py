@@ -15,9 +15,10 @@ import numpy as np
 from wengert.compiler.forms.classify import Form
 from wengert.compiler.forms.lowering import Draw, Instructions, MatrixFunction, Reduction, common_kind, lowering_of
 from wengert.compiler.kernels.element_sources import SUM, Element, ElementSources
+from wengert.compiler.kernels.row_sums import sum_of_products
 from wengert.compiler.program.failures import OUT_OF_BOUNDS, Failure
 from wengert.compiler.program.memory_plan import Pointers
-from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, Read, flat_index
+from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, Read, flat_index, lane_stride
 from wengert.compiler.schedule.gather import IndexedPosition, gather_source
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.simd.complex_lanes import Complex, constant
@@ -31,6 +32,7 @@ from wengert.compiler.simd.lane_operations import (
     store_element,
 )
 from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type, fma, select
+from wengert.compiler.simd.transposes import LONGEST, block_start, block_width, read_block
 from wengert.compiler.small_matrices.call import MatrixCall
 from wengert.graph.ir import Constant, Node, Operation
 
@@ -46,6 +48,7 @@ class Elements(ElementSources):
         self.affine_values: dict[Any, Lanes] = {}
         self.splats: dict[tuple[str, int], Lanes] = {}
         self.factorizations: dict[Any, Any] = {}
+        self.blocks: dict[tuple[str, Affine, Type], list[Lanes]] = {}
         self.failures: dict[tuple[Failure, int], Lanes] = {}  # variables: in which lanes something failed
         self.overwritten: set[Node] = set()  # inputs whose memory the kernel may write its results to
 
@@ -55,6 +58,7 @@ class Elements(ElementSources):
         self.affine_values.clear()
         self.splats.clear()
         self.factorizations.clear()
+        self.blocks.clear()
 
     def at(self, node: Node, position: Position) -> Lanes:
         """The element of a node at a position: one lane if that does not depend on the vector's counter."""
@@ -65,6 +69,10 @@ class Elements(ElementSources):
             if element in known:
                 stack.pop()
                 continue
+            row_sum = self.row_sum(*element)
+            if row_sum is not None:
+                known[element] = row_sum
+                continue
             missing = [e for e in self.sources(*element) if e not in known]
             if missing:
                 stack += missing
@@ -72,6 +80,16 @@ class Elements(ElementSources):
                 known[element] = self.compute(*element)
                 stack.pop()
         return known[node, position]
+
+    def row_sum(self, node: Node, position: Position) -> Lanes | None:
+        """A sum of products that is computed from whole rows in memory."""
+        if self.schedule.forms[node] is not Form.UNROLLED or self.is_stored(node):
+            return None
+        assert isinstance(node, Operation)
+        if self.factors(node) is None:
+            return None
+        terms = self.sources(node, position)
+        return sum_of_products(self, terms[::2], terms[1::2], Type.from_dtype(node.dtype))
 
     def compute(self, node: Node, position: Position) -> Lanes:
         """The instructions for one element whose sources are known."""
@@ -168,7 +186,12 @@ class Elements(ElementSources):
                     mask = self.both(mask, (k >= 0) & (k < n))
         type = Type.from_dtype(node.dtype).in_memory
         index = flat_index(position, node.shape)
-        value = self.read_memory(self.pointers.source(node), index, type, mask, node in self.overwritten)
+        base, is_overwritten = self.pointers.source(node), node in self.overwritten
+        if mask is None and lane_stride(index)[0] > 1:
+            column = self.read_column(base, index, type, node.size, is_overwritten)
+            if column is not None:
+                return column.ne(0) if node.dtype.kind == "b" else column
+        value = self.read_memory(base, index, type, mask, is_overwritten)
         return value.ne(0) if node.dtype.kind == "b" else value
 
     def read_memory(self, base: Lanes, index: Affine, type: Type, mask: Lanes | None, is_overwritten: bool) -> Lanes:
@@ -197,6 +220,26 @@ class Elements(ElementSources):
             return pick_lanes(load_element(code, address, vector, align, is_overwritten), range(lanes)[::-1])
         indices = self.splat(self.evaluate(index, True), lanes)
         return gather_lanes(base, indices, vector, align, mask)
+
+    def read_column(self, base: Lanes, index: Affine, type: Type, size: int, is_overwritten: bool) -> Lanes | None:
+        """Lanes that are a short row apart in an array of `size` elements, from a block of columns that is read once."""
+        stride, lanes = lane_stride(index)
+        if stride > LONGEST:
+            return None
+        column = index.constant % stride
+        start = block_start(column, stride, lanes)
+        first, vector = index.plus(start - column), Type(type.kind, lanes)
+        low, high = first.range
+        if low < 0 or high + block_width(stride, lanes) > size:
+            return None
+        key = base.text, first, type
+        if key not in self.blocks:
+            at = self.code.offset(base, self.evaluate(first, False), type)
+            read = lambda i, part: load_element(
+                self.code, self.code.offset(at, i, type), part, type.bits // 8, is_overwritten
+            )
+            self.blocks[key] = read_block(read, stride, vector)
+        return self.blocks[key][column - start]
 
     def store(self, node: Node, position: Position, value: Lanes) -> None:
         """Write an element of a value that this kernel makes."""
@@ -317,11 +360,3 @@ class Elements(ElementSources):
                 f"  store {none.typed}, {self.failures[key].typed}",
             ]
         code.store(code.load(self.failures[key], condition.type) | condition, self.failures[key])
-
-
-def lane_stride(index: Affine) -> tuple[int, int]:
-    """The distance between neighbouring lanes, and the number of lanes."""
-    for counter, k in index.terms:
-        if counter.lanes > 1:
-            return k, counter.lanes
-    return 0, 1

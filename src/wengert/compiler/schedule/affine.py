@@ -86,6 +86,14 @@ def flat_index(position: Position, shape: Sequence[int]) -> Affine:
     return total
 
 
+def lane_stride(index: Affine) -> tuple[int, int]:
+    """The distance between neighbouring lanes, and the number of lanes."""
+    for counter, k in index.terms:
+        if counter.lanes > 1:
+            return k, counter.lanes
+    return 0, 1
+
+
 def broadcast_position(position: Position, shape: tuple[int, ...]) -> Position:
     """The position in an operand of this shape that broadcasts to a position in the result."""
     position = position[len(position) - len(shape) :]

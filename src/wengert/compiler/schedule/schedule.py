@@ -15,6 +15,7 @@ from wengert.compiler.forms.lowering import MatrixFunction, Routine, lowering_of
 from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.schedule.affine import loop_position, reshape_position
 from wengert.compiler.schedule.gather import Written
+from wengert.compiler.schedule.narrow_products import in_narrow_rows
 from wengert.compiler.schedule.scatter_kernels import can_join, is_scattered_from_memory, join, store_parts
 from wengert.compiler.schedule.schedule_steps import order_steps
 from wengert.compiler.schedule.short_rows import (
@@ -105,6 +106,11 @@ class Schedule:
                 self.graph, self.columns = copy_by_columns(graph, rows)
                 self.forms = {node: forms.get(node) or form_of(node, rows) for node in self.graph.nodes}
                 return
+        narrow = in_narrow_rows(graph)
+        if narrow is not None:
+            self.rows, self.graph = narrow
+            self.forms = {node: form_of(node, self.rows) for node in self.graph.nodes}
+            return
         self.forms = plain
 
     def loop_ndim(self, node: Node) -> int:
@@ -127,6 +133,10 @@ class Schedule:
     def reading_domain(self, node: Node) -> tuple[int, ...]:
         """The extents of the loops that reduce a value."""
         return node.shape[: self.reading_ndim(node)]
+
+    def reduced_axes(self, node: Operation) -> tuple[int, ...]:
+        """The looped axes along which a node reduces its operand."""
+        return tuple([axis for axis in node.params["axis"] if axis < self.reading_ndim(node.args[0])])
 
     def loop_domain(self, node: Operation) -> tuple[int, ...]:
         """The extents of the loops that compute, reduce or scatter a value."""
@@ -216,7 +226,8 @@ class Schedule:
 
     def reduction_stage(self, node: Operation, domain: tuple[int, ...], stage: int) -> int:
         """One loop reduces along one set of axes: for others, it stores an expensive operand."""
-        axes, operand = node.params["axis"], node.args[0]
+        operand = node.args[0]
+        axes = self.reduced_axes(node)
         if self.reduced_along.setdefault((domain, stage), axes) == axes:
             return stage
         base, _ = self.source(operand)

@@ -1,0 +1,141 @@
+"""Sums of products with the rows of a matrix in memory, in a loop whose lanes are rows.
+
+    z[i] = sum over j of x[i, j] * w[j]        g[j] = sum over i of x[i, j] * r[i]
+
+Rows are read as vectors along j, so nothing is gathered or transposed. Each row of x is multiplied by vectors of w, and
+the sums of all lanes are folded together. For g, the accumulators are vectors along j, to which each row is added times
+one lane of r.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from wengert.compiler.forms.classify import Form
+from wengert.compiler.kernels.element_sources import Element
+from wengert.compiler.schedule.affine import Affine, Position, flat_index, lane_stride
+from wengert.compiler.simd.lane_operations import load_element, load_masked, pick_lanes, splat
+from wengert.compiler.simd.lanes import Lanes, Type, fma
+from wengert.compiler.simd.transposes import fold_rows
+from wengert.graph.ir import Constant, Node
+
+if TYPE_CHECKING:
+    from wengert.compiler.kernels.element import Elements
+
+
+class Row(NamedTuple):
+    """Neighbouring elements in memory; `stride` is the distance to those of the next lane."""
+
+    node: Node
+    first: Affine
+    stride: int
+    count: int
+
+
+def find_row(elements: Elements, terms: Sequence[Element]) -> Row | None:
+    """The neighbours in memory that these elements are, in order."""
+    found = [in_memory(elements, *element) for element in terms]
+    if any(element is None for element in found):
+        return None
+    node, first = found[0]
+    if any(element != (node, first.plus(i)) for i, element in enumerate(found)):
+        return None
+    return Row(node, first, lane_stride(first)[0], len(found))
+
+
+def in_memory(elements: Elements, node: Node, position: Position) -> tuple[Node, Affine] | None:
+    """The array that an element is read from, behind views, and the index there."""
+    while not elements.is_stored(node):
+        if elements.schedule.forms[node] is not Form.VIEW:
+            return None
+        ((node, position),) = elements.sources(node, position)
+    if isinstance(node, Constant) and (node.weak or node.size == 1):
+        return None
+    is_within = all(i.is_within(n) for i, n in zip(position, node.shape, strict=True))
+    return (node, flat_index(position, node.shape)) if is_within else None
+
+
+class RowReader:
+    """Reads rows as vectors of `type`; the last one of a row has zeros after its end."""
+
+    def __init__(self, elements: Elements, type: Type):
+        self.elements, self.type = elements, type
+        self.code = elements.code
+
+    def read(self, row: Row, lane: int = 0) -> list[Lanes]:
+        """The vectors of the row of one lane."""
+        elements, code, type = self.elements, self.code, self.type
+        element, align = Type(type.kind), type.bits // 8
+        start = code.offset(elements.pointers.source(row.node), elements.evaluate(row.first, False), element)
+        vectors = []
+        for column in range(0, row.count, type.lanes):
+            address = code.offset(start, lane * row.stride + column, element)
+            rest = row.count - column
+            if rest < type.lanes:
+                bits = ", ".join(f"i1 {int(i < rest)}" for i in range(type.lanes))
+                vectors.append(load_masked(address, type, align, Lanes(code, f"<{bits}>", Type("i1", type.lanes))))
+            else:
+                vectors.append(load_element(code, address, type, align, row.node in elements.overwritten))
+        return vectors
+
+
+def sum_of_products(elements: Elements, x: Sequence[Element], y: Sequence[Element], type: Type) -> Lanes | None:
+    """The sum of x * y, if one of them is a row of each lane and the other one is the same row for all lanes."""
+    rows = find_row(elements, x), find_row(elements, y)
+    if rows[0] is None or rows[1] is None:
+        return None
+    moving, fixed = sorted(rows, key=lambda row: row.stride == 0)
+    lanes = lane_stride(moving.first)[1]
+    if moving.stride < moving.count or fixed.stride or lane_stride(fixed.first)[1] > 1 or 2 * moving.count < lanes:
+        return None
+    reader = RowReader(elements, Type(type.kind, lanes))
+    weights = reader.read(fixed)
+    sums = []
+    for lane in range(lanes):
+        values = reader.read(moving, lane)
+        total = values[0].like(0.0)
+        for a, b in zip(values, weights, strict=True):
+            total = fma(a, b, total)
+        sums.append(total)
+    return fold_rows(sums)
+
+
+class RowAccumulator:
+    """The sums of the columns of a matrix, whose rows are multiplied by a number for each: vectors along the row."""
+
+    def __init__(self, reader: RowReader, row: Row):
+        self.reader, self.row, self.code = reader, row, reader.code
+        self.variables = [self.code.variable(reader.type, 0.0) for _ in range(0, row.count, reader.type.lanes)]
+
+    def add(self, factor: Lanes, fresh: Lanes | None) -> None:
+        """Add the rows of all lanes, times the factor of each; without those that are not `fresh`."""
+        code, type = self.code, self.reader.type
+        totals = [code.load(variable, type) for variable in self.variables]
+        for lane in range(factor.type.lanes):
+            times = splat(extract(factor, lane), type.lanes)
+            new = [fma(a, times, t) for a, t in zip(self.reader.read(self.row, lane), totals, strict=True)]
+            if fresh is not None:
+                chosen = extract(fresh, lane)
+                new = [
+                    code.add(f"select {chosen.typed}, {a.typed}, {b.typed}", type)
+                    for a, b in zip(new, totals, strict=True)
+                ]
+            totals = new
+        for variable, total in zip(self.variables, totals, strict=True):
+            code.store(total, variable)
+
+    def store(self, address: Lanes) -> None:
+        """Write the sums."""
+        code, type = self.code, self.reader.type
+        for i, variable in enumerate(self.variables):
+            rest = min(type.lanes, self.row.count - i * type.lanes)
+            value = code.load(variable, type)
+            if rest < type.lanes:
+                value = pick_lanes(value, range(rest)) if rest > 1 else extract(value, 0)
+            code.store(value, code.offset(address, i * type.lanes, Type(type.kind)), type.bits // 8)
+
+
+def extract(x: Lanes, lane: int) -> Lanes:
+    """One lane."""
+    return x.code.add(f"extractelement {x.typed}, i64 {lane}", Type(x.type.kind))

@@ -1,0 +1,148 @@
+"""Products of a matrix and a vector, at the speed of memory.
+
+A matrix that is stored by rows is read a few rows at a time: each vector of the operand is used for all of them, and
+their sums are folded together. The transpose of such a matrix is read in the same order: a few rows, times one number
+each, are added to a panel of the result, which stays in the cache. On all cores, each thread computes a part of the
+result, and each element is summed in the same order whatever the parts are.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.simd.lane_operations import fold_lanes, load_masked, splat
+from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type, fma
+from wengert.compiler.simd.transposes import fold_rows
+
+ROWS = 8
+"""The number of rows that are added to the result at once."""
+PANEL = 1 << 13
+"""The bytes of the result that rows are added to before the next ones are read."""
+
+
+class VectorProduct(NamedTuple):
+    """A product of an m x k matrix and a vector.
+
+    The matrix, or its transpose, is stored by rows, of which one begins `stride` elements after the other.
+    """
+
+    kind: str
+    m: int
+    k: int
+    is_transposed: bool
+    stride: int
+
+    @property
+    def name(self) -> str:
+        """The name of its function."""
+        return f"wengert.gemv.{self.kind}.{self.m}x{self.k}.{'NT'[self.is_transposed]}.{self.stride}"
+
+    @property
+    def grain(self) -> int:
+        """The number of elements of the result that are computed together."""
+        return vector_bytes() * 8 // int(self.kind[1:])
+
+    def write(self, code: Code) -> None:
+        """Add the lines of its function of a table with matrix, vector and result, and a part of the result."""
+        writer = ColumnWriter(self, code) if self.is_transposed else RowWriter(self, code)
+        writer.write(Lanes(code, "%begin", I64), Lanes(code, "%end", I64))
+
+
+class VectorProductWriter:
+    """Writes the function of one product."""
+
+    def __init__(self, product: VectorProduct, code: Code):
+        self.product, self.code = product, code
+        self.element = Type(product.kind)
+        self.vector = Type(product.kind, product.grain)
+        table = Lanes(code, "%table", PTR)
+        self.x, self.y, self.out = [code.load(code.offset(table, i, PTR), PTR) for i in range(3)]
+
+    def read(self, base: Lanes, index: Lanes | int, type: Type) -> Lanes:
+        """Neighbouring elements."""
+        return self.code.load(self.code.offset(base, index, self.element), type, self.element.bits // 8)
+
+    def store(self, value: Lanes, index: Lanes) -> None:
+        """Neighbouring elements of the result."""
+        self.code.store(value, self.code.offset(self.out, index, self.element), self.element.bits // 8)
+
+    def row(self, i: Lanes) -> Lanes:
+        """The address of a row."""
+        return self.code.offset(self.x, i * self.product.stride, self.element)
+
+
+class RowWriter(VectorProductWriter):
+    """Writes products whose matrix is stored by rows."""
+
+    def write(self, begin: Lanes, end: Lanes) -> None:
+        """Blocks of rows; the last one ends with the matrix."""
+        code, m = self.code, self.product.m
+        rows = min(self.vector.lanes, m)
+        with code.loop(begin, end, rows) as first:
+            i = code.intrinsic("smin", I64, first, first.like(m - rows)) if m % rows else first
+            sums = self.sum_rows([self.row(i + r) for r in range(rows)])
+            if rows == self.vector.lanes:
+                self.store(fold_rows(sums), i)
+            else:
+                for r, total in enumerate(sums):
+                    self.store(fold_lanes(lambda a, b: a + b, total), i + r)
+
+    def sum_rows(self, rows: list[Lanes]) -> list[Lanes]:
+        """The products of rows with the vector, added up in lanes."""
+        code, k, type = self.code, self.product.k, self.vector
+        sums = [code.variable(type, 0.0) for _ in rows]
+        whole = k - k % type.lanes
+        with code.loop(0, whole, type.lanes) as p:
+            y = self.read(self.y, p, type)
+            for row, total in zip(rows, sums, strict=True):
+                code.store(fma(self.read(row, p, type), y, code.load(total, type)), total)
+        totals = [code.load(total, type) for total in sums]
+        if whole == k:
+            return totals
+        bits = ", ".join(f"i1 {int(i < k - whole)}" for i in range(type.lanes))
+        mask = Lanes(code, f"<{bits}>", Type("i1", type.lanes))
+        rest = lambda base: load_masked(code.offset(base, whole, self.element), type, self.element.bits // 8, mask)
+        y = rest(self.y)
+        return [fma(rest(row), y, total) for row, total in zip(rows, totals, strict=True)]
+
+
+class ColumnWriter(VectorProductWriter):
+    """Writes products whose matrix is stored by columns: the rows of its transpose are added up."""
+
+    def write(self, begin: Lanes, end: Lanes) -> None:
+        """Panels of columns, and those of the last vector one by one."""
+        code, panel = self.code, PANEL * 8 // self.element.bits
+        whole = self.product.m - self.product.m % self.vector.lanes
+        smaller = lambda x, y: code.intrinsic("smin", I64, x, x.like(y))
+        with code.loop(begin, end, panel) as start:
+            stop = smaller(start + panel, end)
+            self.add_rows(start, smaller(stop, whole), self.vector)
+            if whole < self.product.m:
+                last = code.intrinsic("smax", I64, start, start.like(whole))
+                self.add_rows(last, stop, self.element)
+
+    def add_rows(self, start: Lanes, stop: Lanes, type: Type) -> None:
+        """The elements of the result from one index to another."""
+        code, k = self.code, self.product.k
+        self.add_block(code.constant(0, I64), min(ROWS, k), start, stop, type, is_first=True)
+        whole = k - k % ROWS
+        with code.loop(ROWS, whole, ROWS) as i:
+            self.add_block(i, ROWS, start, stop, type)
+        if ROWS <= whole < k:
+            self.add_block(code.constant(whole, I64), k - whole, start, stop, type)
+
+    def add_block(
+        self, i: Lanes, count: int, start: Lanes, stop: Lanes, type: Type, is_first: bool = False
+    ) -> None:
+        """Add so many rows, each times an element of the vector; the first ones to zeros."""
+        code = self.code
+        rows = [self.row(i + r) for r in range(count)]
+        factors = [self.read(self.y, i + r, self.element) for r in range(count)]
+        if type.lanes > 1:
+            factors = [splat(factor, type.lanes) for factor in factors]
+        with code.loop(start, stop, type.lanes) as j:
+            total = code.constant(0.0, type) if is_first else self.read(self.out, j, type)
+            for row, factor in zip(rows, factors, strict=True):
+                total = fma(self.read(row, j, type), factor, total)
+            self.store(total, j)

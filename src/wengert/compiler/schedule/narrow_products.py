@@ -1,0 +1,87 @@
+"""Products with a tall, narrow matrix, written out as sums in a loop over its rows.
+
+A regression has two: the linear predictors `z = x @ w`, and the gradient `x.T @ r`, where r is computed from z element
+by element. In one loop over rows each row is read once, z and r stay in registers, and the gradient is a reduction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wengert.compiler.forms.classify import Form, form_of
+from wengert.compiler.schedule.short_rows import ROW
+from wengert.core.spec import Spec
+from wengert.graph.graph import Graph
+from wengert.graph.ir import Node, Operation, is_a
+from wengert.modes.symbolic import Symbol
+from wengert.ops.contraction.products import matmul
+from wengert.ops.elementwise.arithmetic import multiply
+from wengert.ops.reductions.sums import sum as sum_
+from wengert.ops.shape.reshaping import expand_dims, transpose
+
+FEWEST_ROWS = 64
+"""The fewest rows of a tall matrix."""
+MOST_PRODUCTS = 64
+"""The most multiplications for one row, in one product."""
+
+
+def in_narrow_rows(graph: Graph) -> tuple[tuple[int, ...], Graph] | None:
+    """The rows of a loop, and the graph with narrow products written out; None if that gains nothing."""
+    products = [node for node in graph.operations if is_product(node)]
+    tall = {node.shape[0] for node in products if is_by_rows(node)}
+    tall |= {m for node in products if node.ndim == 1 and is_over_rows(node, m := node.args[0].shape[1])}
+    if len(tall) != 1:
+        return None
+    (m,) = tall
+    new: dict[Node, Node] = {}
+    for node in graph.operations:
+        args = [new.get(a, a) for a in node.args]
+        if node in products and (is_by_rows(node) and node.shape[0] == m or is_over_rows(node, m)):
+            new[node] = written_out(*args, is_over_rows(node, m))
+        elif any(x is not y for x, y in zip(args, node.args, strict=True)):
+            new[node] = node.with_args(args)
+    found = graph.with_outputs([new.get(node, node) for node in graph.outputs])
+    return ((m,), found) if all(length <= ROW for length in lengths_in_memory(found, m)) else None
+
+
+def is_product(node: Operation) -> bool:
+    """Whether this is a product of a matrix by a matrix or vector that a routine would compute."""
+    return is_a(node, matmul) and node.args[0].ndim == 2 and form_of(node, ()) is Form.ROUTINE
+
+
+def is_by_rows(node: Operation) -> bool:
+    """Whether each row of the product is computed from one row of a tall matrix."""
+    m, k = node.args[0].shape
+    return m >= FEWEST_ROWS and k * node.size <= MOST_PRODUCTS * m and 4 * k <= m
+
+
+def is_over_rows(node: Operation, m: int) -> bool:
+    """Whether the product sums over the rows of tall matrices."""
+    return node.args[0].shape[1] == m >= max(FEWEST_ROWS, 4 * node.shape[0]) and node.size <= MOST_PRODUCTS
+
+
+def written_out(x: Node, y: Node, is_over_rows: bool) -> Node:
+    """A product as multiplications and a sum."""
+    a, b = Symbol(x), Symbol(y)
+    if is_over_rows:
+        a = transpose(a)
+        terms = multiply(expand_dims(a, 2), expand_dims(b, 1)) if y.ndim == 2 else multiply(a, expand_dims(b, 1))
+        return sum_(terms, 0).node
+    terms = multiply(expand_dims(a, 2), b) if y.ndim == 2 else multiply(a, b)
+    return sum_(terms, 1).node
+
+
+def lengths_in_memory(graph: Graph, m: int) -> Iterator[int]:
+    """The lengths of rows that are stored: results, and operands of other steps."""
+    for node in graph.outputs:
+        yield from length_of_rows(node, m)
+    for node in graph.operations:
+        if form_of(node, ()) in (Form.ROUTINE, Form.FALLBACK, Form.LOOP):
+            for a in (node, *[a for a in node.args if isinstance(a, Operation)]):
+                yield from length_of_rows(a, m)
+
+
+def length_of_rows(node: Node, m: int) -> Iterator[int]:
+    """The length of the rows of a value with so many of them."""
+    if node.spec.__class__ is Spec and node.ndim > 1 and node.shape[0] == m:
+        yield node.size // m

@@ -31,6 +31,7 @@ class OperandSource(NamedTuple):
     value: Any = None
     weak: type | None = None  # of a Python number, whose dtype follows the other operands
     is_borrowed: bool = False  # on memory that Python cannot keep: that of a loop
+    is_transposed: bool = False  # the last two axes are exchanged: the spec is that in memory
 
     @property
     def is_copied(self) -> bool:

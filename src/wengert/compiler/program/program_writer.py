@@ -351,6 +351,9 @@ class ProgramWriter:
         if is_immediate(node):
             assert isinstance(node, Constant)
             return OperandSource(None, None, node.value)
+        if is_read_transposed(self.schedule, node):
+            assert isinstance(node, Operation)
+            return self.operand_source(node.args[0])._replace(is_transposed=True)
         slot = self.memory.slot(self.schedule.aliases.get(node, node))
         if self.memory.first_constant <= slot.entry < self.memory.arena:
             number = self.first_constant + slot.entry - self.memory.first_constant

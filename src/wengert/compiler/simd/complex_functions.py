@@ -101,20 +101,29 @@ function(exponential.log10, calls=3)(lambda z: logarithm(z).of_parts(lambda part
 
 @function(exponential._power, calls=6)
 def power(z: Complex, w: Complex) -> Complex:
-    """Products for constant integers, else e^(w log z)."""
+    """Products for small integers, as in NumPy, else e^(w log z)."""
     exponent = constant_integer(w)
     if exponent is not None:
-        return integer_power(z, exponent)
-    result = exp(keep_infinite(w, logarithm(z)))
+        return constant_power(z, exponent)
+    size = w.real.abs()
+    is_integer = w.imag.eq(0.0) & size.trunc().eq(size) & (size < MOST_FACTORS)
+    product = integer_power(z, select(is_integer, size, 0.0).to(f"i{size.type.bits}"))
+    product = (1.0 / product).where(w.real < 0.0, product)
+    result = product.where(is_integer, exp(keep_infinite(w, logarithm(z))))
     is_zero = z.eq(0.0)
     at_zero = select(w.real > 0.0, w.real.like(0.0), math.nan)
     result = Complex(at_zero, at_zero).where(is_zero, result)
     return result.like(1.0).where(w.eq(0.0), result)
 
 
+def multiply(x: Complex, y: Complex) -> Complex:
+    """The product as NumPy's powers compute it, with every product of parts rounded."""
+    return Complex(x.real * y.real - x.imag * y.imag, x.real * y.imag + x.imag * y.real)
+
+
 def keep_infinite(x: Complex, y: Complex) -> Complex:
     """C's product: infinite if one factor is, or a product of parts, even where the formula gives NaN in both parts."""
-    product = x * y
+    product = multiply(x, y)
     overflows = [is_infinite(a * b) for a in (x.real, x.imag) for b in (y.real, y.imag)]
     is_far = [is_infinite(z.real) | is_infinite(z.imag) for z in (x, y)]
     is_lost = product.real.is_nan() & product.imag.is_nan()
@@ -124,7 +133,7 @@ def keep_infinite(x: Complex, y: Complex) -> Complex:
         size = lambda part: select(is_far & is_infinite(part), part.like(1.0), select(is_far, 0.0, part.abs()))
         return z.of_parts(lambda part: select(part.is_nan(), 0.0, size(part)).copysign(part))
 
-    direction = bounded(x, is_far[0]) * bounded(y, is_far[1])
+    direction = multiply(bounded(x, is_far[0]), bounded(y, is_far[1]))
     is_found = is_lost & reduce(lambda a, b: a | b, [*is_far, *overflows])
     return direction.of_parts(lambda part: part * math.inf).where(is_found, product)
 
@@ -137,14 +146,25 @@ def constant_integer(w: Complex) -> int | None:
     return int(value)
 
 
-def integer_power(z: Complex, n: int) -> Complex:
-    """z^n by squares and products, in NumPy's order."""
+def integer_power(z: Complex, n: Lanes) -> Complex:
+    """z^n for integers from 1 to MOST_FACTORS, which differ from lane to lane."""
+    is_in = lambda i: (n & (1 << i)).ne(0)
+    result, square, is_begun = z, z, is_in(0)
+    for i in range(1, MOST_FACTORS.bit_length()):
+        square = multiply(square, square)
+        result = multiply(result, square).where(is_begun, square).where(is_in(i), result)
+        is_begun = is_begun | is_in(i)
+    return result
+
+
+def constant_power(z: Complex, n: int) -> Complex:
+    """The same for one integer that is known when code is written."""
     if n == 0:
         return z.like(1.0)
     squares = [z]
     while len(squares) < abs(n).bit_length():
-        squares.append(squares[-1] * squares[-1])
-    result = reduce(lambda x, y: x * y, [square for i, square in enumerate(squares) if abs(n) >> i & 1])
+        squares.append(multiply(squares[-1], squares[-1]))
+    result = reduce(multiply, [square for i, square in enumerate(squares) if abs(n) >> i & 1])
     if n < 0:
         result = 1.0 / result
     return z.like(0.0 if n > 0 else complex(math.nan, math.nan)).where(z.eq(0.0), result)

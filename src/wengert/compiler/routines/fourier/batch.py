@@ -11,22 +11,25 @@ from functools import partial
 from typing import NamedTuple
 
 from wengert.compiler.routines.call import RoutineCall
-from wengert.compiler.routines.fourier import half
+from wengert.compiler.routines.fourier.half import Half
 from wengert.compiler.routines.fourier.numbers import (
-    Pair,
     lane_order,
     last_start,
     load_block,
     load_neighbours,
     load_reals,
+    most_lanes,
+    scaled,
     store_block,
     store_neighbours,
     store_reals,
+    swapped,
     transpose_lanes,
 )
 from wengert.compiler.routines.fourier.passes import block_of_result, transform_lanes
-from wengert.compiler.routines.fourier.plan import TRANSPOSE_COST, lanes_cost, most_lanes
-from wengert.compiler.routines.fourier.task import STEP_PARAMETERS, Step, Task, run_step, step_arguments
+from wengert.compiler.routines.fourier.plan import TRANSPOSE_COST, lanes_cost
+from wengert.compiler.routines.fourier.task import LARGE, STEP_PARAMETERS, Step, Task, run_step, step_arguments
+from wengert.compiler.simd.complex_lanes import Complex, parts_of
 from wengert.compiler.simd.lanes import Code, Lanes, Type
 
 
@@ -55,7 +58,9 @@ class Batch(NamedTuple):
     def lanes(self) -> int:
         """The number of signals at once."""
         task = self.task
-        return most_lanes(task.kind, task.outer, *self.rows) if self.is_transposed else most_lanes(task.kind, task.inner)
+        return (
+            most_lanes(task.kind, task.outer, *self.rows) if self.is_transposed else most_lanes(task.kind, task.inner)
+        )
 
     @property
     def groups(self) -> int:
@@ -70,20 +75,21 @@ class Batch(NamedTuple):
     @property
     def step(self) -> Step:
         """All groups."""
-        count = self.groups if self.is_transposed else self.groups * self.task.outer
-        return Step(f"{self.task.name}.lanes.{self.lanes}", count, 2 * self.block * self.lanes)
+        task = self.task
+        count = self.groups if self.is_transposed else self.groups * task.outer
+        more = sum(self.rows) * TRANSPOSE_COST if self.is_transposed else 0
+        cost = lanes_cost(task.length, task.kind, self.lanes) + more + task.is_halved * 8 * task.n
+        return Step(f"{task.name}.lanes.{self.lanes}", count, 2 * self.block * self.lanes, count * cost)
 
     @property
     def cost(self) -> float:
         """The cost of all signals."""
-        task = self.task
-        more = sum(self.rows) * TRANSPOSE_COST if self.is_transposed else 0
-        return self.step.extent * (lanes_cost(task.length, task.kind, self.lanes) + more + task.is_halved * 8 * task.n)
+        return self.step.cost
 
     @property
     def memory(self) -> int:
         """The numbers that it needs besides source and target."""
-        return self.step.all_memory
+        return self.step.memory if self.cost < LARGE else self.step.all_memory
 
     def write(self, call: RoutineCall, source: Lanes, target: Lanes, memory: Lanes, is_large: bool) -> None:
         """Run all transforms."""
@@ -103,13 +109,9 @@ class Batch(NamedTuple):
                 outer, group = [code.add(f"{op} {unit.typed}, {self.groups}", unit.type) for op in ("sdiv", "srem")]
                 start = last_start(group, task.inner, lanes)
                 places = [outer * (size * task.inner) + start for size in (task.read, task.written)]
-            pointers = [
-                task.offset(base, place, is_real)
-                for base, place, is_real in zip(
-                    (source, target), places, (task.is_real_source, task.is_real_target), strict=True
-                )
-            ]
-            GroupWriter(self, call, code, *pointers, (scratch, second)).write()
+            read = task.offset(source, places[0], task.is_real_source)
+            written = task.offset(target, places[1], task.is_real_target)
+            GroupWriter(self, call, code, read, written, (scratch, second)).write()
 
 
 class GroupWriter:
@@ -121,12 +123,13 @@ class GroupWriter:
         self.batch, self.task, self.call, self.code = batch, batch.task, call, code
         self.source, self.target, self.blocks = source, target, blocks
         self.type = Type(batch.task.kind, batch.lanes)
+        self.half = Half(self.task.length, self.task.kind, self.task.is_inverse, self.task.factor)
 
     def write(self) -> None:
         """From memory to registers or blocks, passes, and back."""
         task, batch, blocks = self.task, self.batch, self.blocks
         is_prepared = task.is_real_target
-        is_finished = task.is_half and task.is_real_source
+        is_finished = task.is_real_source
         read: Callable = self.read_strided
         if batch.is_transposed:
             block = blocks[0 if is_prepared else 1]
@@ -147,15 +150,8 @@ class GroupWriter:
         )
         if is_finished and task.is_halved:
             write = (lambda v, i: store_block(v, other, i)) if batch.is_transposed else self.store_strided
-            half.write_for_lanes(
-                self.call,
-                self.code,
-                task.length,
-                self.type,
-                lambda i: load_block(result, i, self.type),
-                write,
-                task.factor,
-            )
+            read = lambda i: load_block(result, i, self.type)
+            self.half.write_for_lanes(self.call, self.code, self.type, read, write)
             result = other
         elif is_finished and not batch.is_transposed:
             with self.code.loop(0, task.written) as i:
@@ -163,30 +159,28 @@ class GroupWriter:
         if batch.is_transposed:
             self.transpose_out(result)
 
-    def in_direction(self, value: Pair) -> Pair:
-        """With exchanged parts for the inverse transform."""
-        return value.swapped() if self.task.is_inverse else value
+    def in_direction(self, value: Complex) -> Complex:
+        """With exchanged parts for the inverse transform; pairs of real numbers need none."""
+        return swapped(value) if self.task.is_inverse and not self.task.is_halved else value
 
-    def finished(self, value: Pair) -> Pair:
-        """A number of the result; half spectra of pairs have got their factor."""
-        task = self.task
-        has_factor = task.is_halved and task.is_real_source
-        return self.in_direction(value if has_factor else value.scaled(task.factor))
+    def finished(self, value: Complex) -> Complex:
+        """A number of the result; those of pairs have got their factor."""
+        return self.in_direction(value if self.task.is_halved else scaled(value, self.task.factor))
 
     # Numbers that are neighbours of those of other signals
 
-    def read_strided(self, i: Lanes | int) -> Pair:
+    def read_strided(self, i: Lanes | int) -> Complex:
         """Number i of each signal."""
         task, row = self.task, self.task.inner
         if not task.is_real_source:
             return load_neighbours(task.offset(self.source, i * row, False), self.type)
         if task.is_halved:
             even = task.offset(self.source, i * (2 * row), True)
-            return Pair(load_reals(even, self.type), load_reals(task.offset(even, row, True), self.type))
+            return Complex(load_reals(even, self.type), load_reals(task.offset(even, row, True), self.type))
         x = load_reals(task.offset(self.source, i * row, True), self.type)
-        return Pair(x, x.like(0.0))
+        return Complex(x, x.like(0.0))
 
-    def store_strided(self, value: Pair, i: Lanes | int) -> None:
+    def store_strided(self, value: Complex, i: Lanes | int) -> None:
         """Number i of each result."""
         task, row = self.task, self.task.inner
         value = self.finished(value)
@@ -194,26 +188,26 @@ class GroupWriter:
             store_neighbours(value, task.offset(self.target, i * row, False))
         elif task.is_halved:
             even = task.offset(self.target, i * (2 * row), True)
-            store_reals(value.re, even)
-            store_reals(value.im, task.offset(even, row, True))
+            store_reals(value.real, even)
+            store_reals(value.imag, task.offset(even, row, True))
         else:
-            store_reals(value.re, task.offset(self.target, i * row, True))
+            store_reals(value.real, task.offset(self.target, i * row, True))
 
     # Spectra of which half is given
 
-    def prepare(self, read: Callable[[Lanes | int], Pair]) -> None:
+    def prepare(self, read: Callable[[Lanes | int], Complex]) -> None:
         """Make the spectrum of a complex signal in the second block."""
         task, code = self.task, self.code
         write = lambda value, i: store_block(self.in_direction(value), self.blocks[1], i)
         if task.is_halved:
-            half.write_for_lanes(self.call, code, task.length, self.type, read, write, None)
+            self.half.write_for_lanes(self.call, code, self.type, read, write)
             return
         first = read(0)
-        write(Pair(first.re, first.re.like(0.0)), 0)
+        write(Complex(first.real, first.real.like(0.0)), 0)
         with code.loop(1, task.read) as k:
             value = read(k)
             write(value, k)
-            write(Pair(value.re, -value.im), task.n - k)
+            write(Complex(value.real, -value.imag), task.n - k)
 
     # Contiguous signals
 
@@ -223,18 +217,19 @@ class GroupWriter:
         count = self.batch.rows[0]
         is_single = task.is_real_source and not task.is_halved  # real numbers, not in pairs
         is_swapped = not task.is_real_target and task.is_inverse
+        step = task.read // (2 if task.is_real_source and task.is_halved else 1)
         order = list(range(lanes)) if is_single else lane_order(type)
         with code.loop(0, -(-count // lanes)) as group:
             column = last_start(group, count, lanes)
-            rows: list = []
-            for row in range(lanes):
-                place = column + row * (task.read // (2 if task.is_real_source and task.is_halved else 1))
-                address = task.offset(self.source, place, is_single)
-                rows.append((code.load(address, type, type.bits // 8),) if is_single else load_neighbours(address, type))
+            addresses = [task.offset(self.source, column + row * step, is_single) for row in range(lanes)]
+            numbers = [
+                code.load(at, type, type.bits // 8) if is_single else load_neighbours(at, type) for at in addresses
+            ]
+            rows = [parts_of(number) for number in numbers]
             parts = [transpose_lanes(part) for part in zip(*rows, strict=True)]
             for k, value in zip(order, zip(*parts, strict=True), strict=True):
-                number = Pair(*value) if len(value) == 2 else Pair(value[0], value[0].like(0.0))
-                store_block(number.swapped() if is_swapped else number, block, column + k)
+                number = Complex(*value) if len(value) == 2 else Complex(value[0], value[0].like(0.0))
+                store_block(swapped(number) if is_swapped else number, block, column + k)
 
     def transpose_out(self, block: Lanes) -> None:
         """Contiguous results, from vectors."""
@@ -242,14 +237,15 @@ class GroupWriter:
         count = self.batch.rows[1]
         is_single = task.is_real_target and not task.is_halved
         order = list(range(lanes)) if is_single else lane_order(type)
+        step = task.written // (2 if task.is_real_target and task.is_halved else 1)
         with code.loop(0, -(-count // lanes)) as group:
             column = last_start(group, count, lanes)
             numbers = [self.finished(load_block(block, column + k, type)) for k in order]
-            parts = [transpose_lanes([n[part] for n in numbers]) for part in range(1 if is_single else 2)]
+            columns = [parts_of(number.real if is_single else number) for number in numbers]
+            parts = [transpose_lanes(part) for part in zip(*columns, strict=True)]
             for row in range(lanes):
-                place = column + row * (task.written // (2 if task.is_real_target and task.is_halved else 1))
-                address = task.offset(self.target, place, is_single)
+                address = task.offset(self.target, column + row * step, is_single)
                 if is_single:
                     code.store(parts[0][row], address, type.bits // 8)
                 else:
-                    store_neighbours(Pair(parts[0][row], parts[1][row]), address)
+                    store_neighbours(Complex(parts[0][row], parts[1][row]), address)

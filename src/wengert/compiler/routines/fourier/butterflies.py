@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
-from wengert.compiler.routines.fourier.numbers import Pair, constant_pair, multiply_add
+from wengert.compiler.routines.fourier.numbers import multiply_add, product
 from wengert.compiler.routines.fourier.tables import roots_of_unity
+from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.lanes import Code, Lanes, Type
 
 SQUARE_ROOT_OF_HALF = math.sqrt(0.5)
@@ -19,7 +20,7 @@ def root_of_unity(k: int, n: int) -> complex:
     return complex(roots_of_unity(k, n))
 
 
-def transform(x: Sequence[Pair]) -> list[Pair]:
+def transform(x: Sequence[Complex]) -> list[Complex]:
     """The Fourier transform of these numbers."""
     n = len(x)
     if n == 1:
@@ -33,13 +34,14 @@ def transform(x: Sequence[Pair]) -> list[Pair]:
     return transform_coprime(x, factor, rest) if math.gcd(factor, rest) == 1 else transform_product(x, rest, factor)
 
 
-def transform_four(x: Sequence[Pair]) -> list[Pair]:
+def transform_four(x: Sequence[Complex]) -> list[Complex]:
+    """Four numbers, without products."""
     even, odd = x[0] + x[2], x[1] + x[3]
     difference, turned = x[0] - x[2], times_root(x[1] - x[3], 1, 4)
     return [even + odd, difference + turned, even - odd, difference - turned]
 
 
-def transform_prime(x: Sequence[Pair]) -> list[Pair]:
+def transform_prime(x: Sequence[Complex]) -> list[Complex]:
     """An odd number of numbers, in pairs: x[j] + x[n - j] are multiplied by cosines, x[j] - x[n - j] by sines."""
     n = len(x)
     sums = [x[j] + x[n - j] for j in range(1, n // 2 + 1)]
@@ -50,25 +52,25 @@ def transform_prime(x: Sequence[Pair]) -> list[Pair]:
     out = [total] * n
     for k in range(1, n // 2 + 1):
         roots = [root_of_unity(j * k, n) for j in range(1, n // 2 + 1)]
-        even = Pair(*[weighted([w.real for w in roots], [s[part] for s in sums], x[0][part]) for part in (0, 1)])
-        re, im = [weighted([-w.imag for w in roots], [d[part] for d in differences]) for part in (0, 1)]
-        out[k] = Pair(even.re + im, even.im - re)
-        out[n - k] = Pair(even.re - im, even.im + re)
+        even = weighted([w.real for w in roots], sums, x[0])
+        odd = weighted([-w.imag for w in roots], differences)
+        out[k] = Complex(even.real + odd.imag, even.imag - odd.real)
+        out[n - k] = Complex(even.real - odd.imag, even.imag + odd.real)
     return out
 
 
-def weighted(weights: Sequence[float], x: Sequence[Lanes], start: Lanes | None = None) -> Lanes:
-    """The sum of numbers with weights."""
+def weighted(weights: Sequence[float], x: Sequence[Complex], start: Complex | None = None) -> Complex:
+    """The sum of numbers with real weights."""
     terms = list(zip(weights, x, strict=True))
     if start is None:
         (weight, first), *terms = terms
-        start = first * weight
+        start = Complex(first.real * weight, first.imag * weight)
     for weight, term in terms:
-        start = multiply_add(term, weight, start)
+        start = Complex(multiply_add(term.real, weight, start.real), multiply_add(term.imag, weight, start.imag))
     return start
 
 
-def transform_product(x: Sequence[Pair], a: int, b: int) -> list[Pair]:
+def transform_product(x: Sequence[Complex], a: int, b: int) -> list[Complex]:
     """Transforms of a numbers with the distance b, roots of unity, and transforms of b numbers."""
     n = a * b
     inner = [transform(x[j::b]) for j in range(b)]
@@ -76,7 +78,7 @@ def transform_product(x: Sequence[Pair], a: int, b: int) -> list[Pair]:
     return [outer[k % a][k // a] for k in range(n)]
 
 
-def transform_coprime(x: Sequence[Pair], a: int, b: int) -> list[Pair]:
+def transform_coprime(x: Sequence[Complex], a: int, b: int) -> list[Complex]:
     """Without roots of unity: indices are numbered by their remainders, so that the transform has two axes."""
     n = a * b
     inner = [transform([x[(b * i + a * j) % n] for i in range(a)]) for j in range(b)]
@@ -84,27 +86,29 @@ def transform_coprime(x: Sequence[Pair], a: int, b: int) -> list[Pair]:
     return [outer[k % a][k % b] for k in range(n)]
 
 
-def times_root(x: Pair, k: int, n: int) -> Pair:
+def times_root(x: Complex, k: int, n: int) -> Complex:
     """x exp(-2 pi i k / n). Multiples of a quarter of a turn only exchange parts, odd eighths need two products."""
     k %= n
     if 8 * k % n:
-        return x.times(constant_pair(x.re.code, root_of_unity(k, n), x.re.type))
+        return product(x, x.like(root_of_unity(k, n)))
     if 4 * k % n:
-        x = Pair((x.re + x.im) * SQUARE_ROOT_OF_HALF, (x.im - x.re) * SQUARE_ROOT_OF_HALF)  # an eighth of a turn
+        x = Complex(
+            (x.real + x.imag) * SQUARE_ROOT_OF_HALF, (x.imag - x.real) * SQUARE_ROOT_OF_HALF
+        )  # an eighth of a turn
     match 4 * k // n:
         case 0:
             return x
         case 1:
-            return Pair(x.im, -x.re)
+            return Complex(x.imag, -x.real)
         case 2:
-            return Pair(-x.re, -x.im)
+            return Complex(-x.real, -x.imag)
         case _:
-            return Pair(-x.im, x.re)
+            return Complex(-x.imag, x.real)
 
 
 @lru_cache
 def transform_cost(n: int) -> int:
     """The number of instructions of a transform of n numbers."""
     code, element = Code(), Type("f64")
-    transform([Pair(Lanes(code, "%re", element), Lanes(code, "%im", element))] * n)
+    transform([Complex(Lanes(code, "%re", element), Lanes(code, "%im", element))] * n)
     return len(code.lines)

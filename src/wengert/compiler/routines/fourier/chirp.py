@@ -12,8 +12,16 @@ from wengert.compiler.program.program import Table
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.routines.fourier import tables
 from wengert.compiler.routines.fourier.line import Line, load_in_direction, store_in_direction, transform_name
-from wengert.compiler.routines.fourier.numbers import Pair, last_start, load_neighbours, store_neighbours
-from wengert.compiler.routines.fourier.plan import convolution_length, most_lanes
+from wengert.compiler.routines.fourier.numbers import (
+    for_vectors,
+    load_neighbours,
+    product,
+    scaled,
+    store_neighbours,
+    swapped,
+)
+from wengert.compiler.routines.fourier.plan import convolution_length
+from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.lanes import PTR, Code, Lanes, Type
 
 
@@ -58,32 +66,29 @@ class Chirp(NamedTuple):
         memory = code.offset(spectrum, 2 * length, element)
         chirp = call.table(code, Table(tables.chirp, (n, self.kind)))
         filter_ = call.table(code, Table(tables.chirp_spectrum, (n, length, self.kind)))
-        type = Type(self.kind, most_lanes(self.kind, n))
         at = lambda base, i: code.offset(base, i * 2, element)
         transform = self.line.define(call)
         run = lambda x, y: code.do(f"call void @{transform}({x.typed}, {y.typed}, {memory.typed})")
 
-        def for_all(extent: int, write: object, type: Type = type) -> None:
-            with code.loop(0, -(-extent // type.lanes)) as group:
-                write(last_start(group, extent, type.lanes))  # type: ignore[operator]  # a function
-
-        def begin(i: Lanes) -> None:
+        def begin(i: Lanes, type: Type) -> None:
             x = load_in_direction(at(source, i), type, self.is_inverse)
-            store_neighbours(x.times(load_neighbours(at(chirp, i), type)), at(signal, i))
+            store_neighbours(product(x, load_neighbours(at(chirp, i), type)), at(signal, i))
 
-        def filter_one(i: Lanes) -> None:
-            x = load_neighbours(at(spectrum, i), whole).times(load_neighbours(at(filter_, i), whole))
-            store_neighbours(x.swapped(), at(signal, i))
+        def fill(i: Lanes, type: Type) -> None:
+            zero = code.constant(0.0, type)
+            store_neighbours(Complex(zero, zero), at(signal, i + n))
 
-        def finish(i: Lanes) -> None:
-            x = load_neighbours(at(spectrum, i), type).swapped().times(load_neighbours(at(chirp, i), type))
-            store_in_direction(x.scaled(self.factor), at(target, i), self.is_inverse)
+        def filter_one(i: Lanes, type: Type) -> None:
+            x = product(load_neighbours(at(spectrum, i), type), load_neighbours(at(filter_, i), type))
+            store_neighbours(swapped(x), at(signal, i))
 
-        whole = Type(self.kind, most_lanes(self.kind, length))
-        for_all(n, begin)
-        zero = code.constant(0.0, type)
-        for_all(length - n, lambda i: store_neighbours(Pair(zero, zero), at(signal, i + n)))
+        def finish(i: Lanes, type: Type) -> None:
+            x = product(swapped(load_neighbours(at(spectrum, i), type)), load_neighbours(at(chirp, i), type))
+            store_in_direction(scaled(x, self.factor), at(target, i), self.is_inverse)
+
+        for_vectors(code, n, self.kind, begin)
+        for_vectors(code, length - n, self.kind, fill)
         run(signal, spectrum)
-        for_all(length, filter_one, whole)
+        for_vectors(code, length, self.kind, filter_one)
         run(signal, spectrum)
-        for_all(n, finish)
+        for_vectors(code, n, self.kind, finish)

@@ -1,4 +1,4 @@
-"""The transform of one signal: as a matrix, whose columns and then rows are transformed, several in the lanes of vectors.
+"""The transform of one signal: as a matrix, whose columns and then rows are transformed, several at once in lanes.
 
 Number j of the signal is in row j // columns. The transforms of the columns are multiplied by roots of unity; those of
 the rows, which are read transposed, are the result: frequency k is number k // rows of the transform of row k % rows.
@@ -14,18 +14,21 @@ from wengert.compiler.program.program import Table
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.routines.fourier import tables
 from wengert.compiler.routines.fourier.numbers import (
-    Pair,
     lane_order,
     last_start,
     load_block,
     load_neighbours,
+    product,
+    scaled,
     store_block,
     store_neighbours,
+    swapped,
     transpose_lanes,
 )
 from wengert.compiler.routines.fourier.passes import transform_lanes
 from wengert.compiler.routines.fourier.plan import Split, split
 from wengert.compiler.routines.fourier.task import STEP_PARAMETERS, Step, step_arguments
+from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.lanes import PTR, Code, Lanes, Type
 
 
@@ -99,14 +102,16 @@ class Line(NamedTuple):
         """The two steps, over vectors of columns and of rows."""
         found = self.split
         assert found is not None
+        cost = found.cost(self.kind) / 2
         return [
-            Step(f"{self.name}.columns", -(-found.columns // found.lanes), self.scratch),
-            Step(f"{self.name}.rows", -(-found.rows // found.lanes), self.scratch),
+            Step(f"{self.name}.columns", -(-found.columns // found.lanes), self.scratch, cost),
+            Step(f"{self.name}.rows", -(-found.rows // found.lanes), self.scratch, cost),
         ]
 
     def define_steps(self, call: RoutineCall) -> list[Step]:
         """Define the functions of the two steps."""
         found, steps = self.split, self.steps
+        assert found is not None
         for step, write in zip(steps, (self.write_columns, self.write_rows), strict=True):
             call.define(step.name, STEP_PARAMETERS, partial(write, call, found))
         return steps
@@ -120,7 +125,7 @@ class Line(NamedTuple):
             self.n,
             element,
             lambda i: load_in_direction(at(source, i), element, self.is_inverse),
-            lambda value, i: store_in_direction(value.scaled(self.factor), at(target, i), self.is_inverse),
+            lambda value, i: store_in_direction(scaled(value, self.factor), at(target, i), self.is_inverse),
             self.blocks(memory),
         )
 
@@ -140,7 +145,7 @@ class Line(NamedTuple):
                 rows,
                 type,
                 lambda i: load_in_direction(code.offset(first, i * (2 * columns), element), type, self.is_inverse),
-                lambda value, i: store_block(value.times(load_block(factors, i, type)), block, i),
+                lambda value, i: store_block(product(value, load_block(factors, i, type)), block, i),
                 self.blocks(scratch),
             )
 
@@ -156,9 +161,9 @@ class Line(NamedTuple):
                 column = last_start(i, columns, lanes)
                 here = i * rows + row
                 vectors = [load_block(source, here + k, type) for k in order]
-                parts = [transpose_lanes([v[part] for v in vectors]) for part in (0, 1)]
+                parts = [transpose_lanes([v.real for v in vectors]), transpose_lanes([v.imag for v in vectors])]
                 for k, value in zip(order, zip(*parts, strict=True), strict=True):
-                    store_block(Pair(*value), blocks[1], column + k)
+                    store_block(Complex(*value), blocks[1], column + k)
             first = code.offset(target, row * 2, element)
             transform_lanes(
                 call,
@@ -167,7 +172,7 @@ class Line(NamedTuple):
                 type,
                 None,
                 lambda value, i: store_in_direction(
-                    value.scaled(self.factor), code.offset(first, i * (2 * rows), element), self.is_inverse
+                    scaled(value, self.factor), code.offset(first, i * (2 * rows), element), self.is_inverse
                 ),
                 blocks,
             )
@@ -179,12 +184,12 @@ def transform_name(n: int, kind: str, is_inverse: bool, factor: float) -> str:
     return f"wengert.fourier.{direction}.{kind}.{n}.{number}"
 
 
-def load_in_direction(address: Lanes, type: Type, is_inverse: bool) -> Pair:
+def load_in_direction(address: Lanes, type: Type, is_inverse: bool) -> Complex:
     """Neighbouring numbers of a signal; with exchanged parts for the inverse transform."""
     value = load_neighbours(address, type)
-    return value.swapped() if is_inverse else value
+    return swapped(value) if is_inverse else value
 
 
-def store_in_direction(value: Pair, address: Lanes, is_inverse: bool) -> None:
+def store_in_direction(value: Complex, address: Lanes, is_inverse: bool) -> None:
     """Neighbouring numbers of a result; with exchanged parts for the inverse transform."""
-    store_neighbours(value.swapped() if is_inverse else value, address)
+    store_neighbours(swapped(value) if is_inverse else value, address)

@@ -1,45 +1,34 @@
-"""Complex numbers in pairs of vectors, and how they are read and written: neighbours in memory, or blocks of vectors.
+"""How complex numbers of signals are read and written: neighbours in memory, or blocks of vectors.
 
-A block has two vectors for each number, its real and its imaginary parts. Numbers that are neighbours in memory are read
-in an order of lanes that takes one instruction for each vector: `lane_order`. Writing restores it, so that only tables
-and transposes need to know it.
+A block has two vectors for each number, its real and its imaginary parts. Numbers that are neighbours in memory are
+read in an order of lanes that takes one instruction for each vector: `lane_order`. Writing restores it, so that only
+tables and transposes need to know it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
 
 from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.lane_operations import splat
 from wengert.compiler.simd.lanes import Code, Lanes, Type, fma, select
 
 
-class Pair(NamedTuple):
-    """Complex numbers: real and imaginary parts in the lanes of two values."""
+def product(x: Complex, y: Complex) -> Complex:
+    """The product of complex numbers, with fused multiply-adds where the processor has them."""
+    real = multiply_add(x.real, y.real, -(x.imag * y.imag))
+    return Complex(real, multiply_add(x.real, y.imag, x.imag * y.real))
 
-    re: Lanes
-    im: Lanes
 
-    def __add__(self, other: Pair) -> Pair:  # type: ignore[override]  # numbers, not tuples
-        return Pair(self.re + other.re, self.im + other.im)
+def scaled(x: Complex, factor: float) -> Complex:
+    """The product with a real number."""
+    return x if factor == 1.0 else x.of_parts(lambda part: part * factor)
 
-    def __sub__(self, other: Pair) -> Pair:
-        return Pair(self.re - other.re, self.im - other.im)
 
-    def times(self, other: Pair) -> Pair:
-        """The product of complex numbers."""
-        return Pair(
-            multiply_add(self.re, other.re, -(self.im * other.im)), multiply_add(self.re, other.im, self.im * other.re)
-        )
-
-    def scaled(self, factor: float) -> Pair:
-        """The product with a real number."""
-        return self if factor == 1.0 else Pair(self.re * factor, self.im * factor)
-
-    def swapped(self) -> Pair:
-        """Real and imaginary parts exchanged. Around a transform, it makes the inverse of it."""
-        return Pair(self.im, self.re)
+def swapped(x: Complex) -> Complex:
+    """Real and imaginary parts exchanged. Around a transform, it makes the inverse of it."""
+    return Complex(x.imag, x.real)
 
 
 def multiply_add(x: Lanes, y: Lanes | float, z: Lanes) -> Lanes:
@@ -54,6 +43,14 @@ def shuffle(x: Lanes, y: Lanes, order: Sequence[int]) -> Lanes:
     return x.code.add(f"shufflevector {x.typed}, {y.typed}, <{len(order)} x i32> <{indices}>", type)
 
 
+def most_lanes(kind: str, *extents: int) -> int:
+    """The number of lanes of a vector, of at most as many elements as any of the extents."""
+    lanes = vector_bytes() * 8 // int(kind[1:])
+    while lanes > min(extents):
+        lanes //= 2
+    return lanes
+
+
 def lane_order(type: Type) -> list[int]:
     """Which of neighbouring numbers is in each lane: within 16 bytes, first those of one half, then of the other."""
     lanes, most = type.lanes, 64 // type.bits
@@ -63,63 +60,63 @@ def lane_order(type: Type) -> list[int]:
     return [i + offset for half in halves for offset in (0, lanes // 2) for i in half]
 
 
-def load_neighbours(address: Lanes, type: Type) -> Pair:
+def load_neighbours(address: Lanes, type: Type) -> Complex:
     """Neighbouring complex numbers, in the order of `lane_order`."""
     code, lanes, align = address.code, type.lanes, type.bits // 8
     x = code.load(address, type, align)
     y = code.load(code.offset(address, lanes, type), type, align)
     if lanes == 1:
-        return Pair(x, y)
+        return Complex(x, y)
     order = [2 * i for i in lane_order(type)]
-    return Pair(shuffle(x, y, order), shuffle(x, y, [i + 1 for i in order]))
+    return Complex(shuffle(x, y, order), shuffle(x, y, [i + 1 for i in order]))
 
 
-def store_neighbours(value: Pair, address: Lanes) -> None:
+def store_neighbours(value: Complex, address: Lanes) -> None:
     """Store complex numbers that are in the order of `lane_order`."""
-    code, type = address.code, value.re.type
+    code, type = address.code, value.real.type
     lanes, align = type.lanes, type.bits // 8
-    x, y = value
+    x, y = value.real, value.imag
     if lanes > 1:
         order = lane_order(type)
         lane = [order.index(i) for i in range(lanes)]
         both = [part for i in lane for part in (i, i + lanes)]
-        x, y = shuffle(*value, both[:lanes]), shuffle(*value, both[lanes:])
+        x, y = shuffle(x, y, both[:lanes]), shuffle(x, y, both[lanes:])
     code.store(x, address, align)
     code.store(y, code.offset(address, lanes, type), align)
 
 
-def reversed_lanes(value: Pair) -> Pair:
+def reversed_lanes(value: Complex) -> Complex:
     """The numbers in reverse order, in the order of `lane_order`."""
-    type = value.re.type
+    type = value.real.type
     if type.lanes == 1:
         return value
     order = lane_order(type)
     lanes = [order.index(type.lanes - 1 - i) for i in order]
-    return Pair(*[shuffle(x, x, lanes) for x in value])
+    return value.of_parts(lambda x: shuffle(x, x, lanes))
 
 
-def load_block(block: Lanes, index: Lanes | int, type: Type) -> Pair:
+def load_block(block: Lanes, index: Lanes | int, type: Type) -> Complex:
     """One number for each lane, of a block."""
     code, start = block.code, index * (2 * type.lanes)
     align = type.lanes * type.bits // 8
     re = code.offset(block, start, type)
-    return Pair(code.load(re, type, align), code.load(code.offset(re, type.lanes, type), type, align))
+    return Complex(code.load(re, type, align), code.load(code.offset(re, type.lanes, type), type, align))
 
 
-def store_block(value: Pair, block: Lanes, index: Lanes | int) -> None:
+def store_block(value: Complex, block: Lanes, index: Lanes | int) -> None:
     """One number for each lane, into a block."""
-    code, type = block.code, value.re.type
+    code, type = block.code, value.real.type
     align = type.lanes * type.bits // 8
     re = code.offset(block, index * (2 * type.lanes), type)
-    code.store(value.re, re, align)
-    code.store(value.im, code.offset(re, type.lanes, type), align)
+    code.store(value.real, re, align)
+    code.store(value.imag, code.offset(re, type.lanes, type), align)
 
 
-def load_same(address: Lanes, type: Type) -> Pair:
+def load_same(address: Lanes, type: Type) -> Complex:
     """One complex number in every lane."""
     code, element = address.code, Type(type.kind)
     parts = [code.load(code.offset(address, i, element), element, type.bits // 8) for i in (0, 1)]
-    return Pair(*[splat(x, type.lanes) if type.lanes > 1 else x for x in parts])
+    return Complex(*[splat(x, type.lanes) if type.lanes > 1 else x for x in parts])
 
 
 def transpose_lanes(rows: Sequence[Lanes]) -> list[Lanes]:
@@ -151,12 +148,14 @@ def store_reals(x: Lanes, address: Lanes) -> None:
     address.code.store(x, address, x.type.bits // 8)
 
 
+def for_vectors(code: Code, extent: int, kind: str, write: Callable[[Lanes, Type], None]) -> None:
+    """A loop over the vectors of neighbouring numbers, each by `write` of its start and type."""
+    type = Type(kind, most_lanes(kind, extent))
+    with code.loop(0, -(-extent // type.lanes)) as group:
+        write(last_start(group, extent, type.lanes), type)
+
+
 def last_start(group: Lanes, extent: int, lanes: int) -> Lanes:
     """Where a vector starts; the last one ends with the extent."""
     start = group * lanes
     return start if extent % lanes == 0 else select(start < extent - lanes, start, extent - lanes)
-
-
-def constant_pair(code: Code, value: complex, type: Type) -> Pair:
-    """A constant in every lane."""
-    return Pair(code.constant(value.real, type), code.constant(value.imag, type))

@@ -14,13 +14,14 @@ from wengert.compiler.program.program import Table
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.routines.fourier import tables
 from wengert.compiler.routines.fourier.butterflies import transform
-from wengert.compiler.routines.fourier.numbers import Pair, load_block, load_same, store_block
+from wengert.compiler.routines.fourier.numbers import load_block, load_same, product, store_block
 from wengert.compiler.routines.fourier.plan import radices
+from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type
 
-Source = Callable[[Lanes], Pair]
+Source = Callable[[Lanes], Complex]
 """Reads the number with an index, of all lanes."""
-Sink = Callable[[Pair, Lanes], None]
+Sink = Callable[[Complex, Lanes], None]
 """Stores the number with an index, of all lanes."""
 
 
@@ -33,6 +34,7 @@ def transform_lanes(
     one that `block_of_result` says.
     """
     steps = radices(n)
+    assert steps is not None
     current = 1
     s, m = 1, n
     for i, radix in enumerate(steps):
@@ -40,15 +42,13 @@ def transform_lanes(
         is_first, is_last = i == 0, i == len(steps) - 1
         read = source if is_first else None
         write = sink if is_last else None
-        if read is None and write is None and m > 1:
+        roots = None if m == 1 else call.table(code, Table(tables.pass_roots, (radix, m, type.kind)))
+        if read is None and write is None and roots is not None:
             name = define_pass(call, radix, type)
-            roots = call.table(code, Table(tables.pass_roots, (radix, m, type.kind)))
             sizes = [code.constant(size, I64) for size in (s, m)]
-            code.do(
-                f"call void @{name}({', '.join(a.typed for a in (blocks[current], blocks[1 - current], roots, *sizes))})"
-            )
+            arguments = (blocks[current], blocks[1 - current], roots, *sizes)
+            code.do(f"call void @{name}({', '.join(a.typed for a in arguments)})")
         else:
-            roots = None if m == 1 else call.table(code, Table(tables.pass_roots, (radix, m, type.kind)))
             read = read or partial(_from_block, blocks[current], type)
             write = write or partial(_into_block, blocks[1 - current])
             write_pass(code, radix, type, read, write, roots, s, m)
@@ -58,14 +58,16 @@ def transform_lanes(
 
 def block_of_result(n: int) -> int:
     """The block that the result of `transform_lanes` is in, if it has no sink."""
-    return (1 + len(radices(n))) % 2
+    steps = radices(n)
+    assert steps is not None
+    return (1 + len(steps)) % 2
 
 
-def _from_block(block: Lanes, type: Type, index: Lanes) -> Pair:
+def _from_block(block: Lanes, type: Type, index: Lanes) -> Complex:
     return load_block(block, index, type)
 
 
-def _into_block(block: Lanes, value: Pair, index: Lanes) -> None:
+def _into_block(block: Lanes, value: Complex, index: Lanes) -> None:
     store_block(value, block, index)
 
 
@@ -76,9 +78,7 @@ def define_pass(call: RoutineCall, radix: int, type: Type) -> str:
     def write(code: Code) -> None:
         source, target, roots = [Lanes(code, x, PTR) for x in ("%source", "%target", "%roots")]
         s, m = Lanes(code, "%s", I64), Lanes(code, "%m", I64)
-        write_pass(
-            code, radix, type, partial(_from_block, source, type), partial(_into_block, target), roots, s, m
-        )
+        write_pass(code, radix, type, partial(_from_block, source, type), partial(_into_block, target), roots, s, m)
 
     pointers = ("ptr noalias %source", "ptr noalias %target", "ptr noalias %roots")
     call.define(name, (*pointers, "i64 %s", "i64 %m"), write)
@@ -110,7 +110,7 @@ def write_pass(
         def write_one(read: Lanes, written: Lanes) -> None:
             x = transform([source(read + step * j if j else read) for j in range(radix)])
             for j, value in enumerate(x):
-                sink(value.times(factors[j - 1]) if j else value, written + s * j if j else written)
+                sink(product(value, factors[j - 1]) if j else value, written + s * j if j else written)
 
         if s == 1 and isinstance(s, int):
             write_one(p, p * radix)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.routines.fourier.butterflies import transform_cost
+from wengert.compiler.routines.fourier.numbers import most_lanes
 
 RADICES = (2, 3, 4, 5, 6, 7, 8, 11, 13)
 """Those whose numbers stay in registers, and compile fast; longer ones gain nothing. A length with other prime factors
@@ -19,16 +19,8 @@ PASS_COST = 8
 """What a pass takes for each number besides its transforms: reads, writes, and products with roots of unity."""
 TRANSPOSE_COST = 6
 """What it takes to transpose a vector."""
-CACHES = ((1 << 15, 2.0), (1 << 17, 1.5), (1 << 18, 2.0), (1 << 20, 8.0))
+CACHES = ((1 << 15, 2.0), (1 << 17, 1.5), (1 << 18, 3.0), (1 << 19, 6.0))
 """What a pass takes more for each number, if both blocks have more than so many bytes."""
-
-
-def most_lanes(kind: str, *extents: int) -> int:
-    """The number of lanes of a vector, of at most as many elements as any of the extents."""
-    lanes = vector_bytes() * 8 // int(kind[1:])
-    while lanes > min(extents):
-        lanes //= 2
-    return lanes
 
 
 @lru_cache(4096)

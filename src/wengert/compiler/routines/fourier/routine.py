@@ -13,9 +13,10 @@ from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.routines.fourier.batch import Batch
 from wengert.compiler.routines.fourier.plan import is_smooth
 from wengert.compiler.routines.fourier.signals import Signals
-from wengert.compiler.routines.fourier.task import LARGE, LARGE_IN_LOOP, Task
+from wengert.compiler.routines.fourier.task import LARGE, Task
 from wengert.compiler.simd.lanes import Type
-from wengert.graph.ir import Operation
+from wengert.graph.ir import Operation, is_a
+from wengert.ops.signal.fourier import _ifft, _irfft, _rfft
 
 KINDS = {np.dtype("f4"): "f32", np.dtype("c8"): "f32", np.dtype("f8"): "f64", np.dtype("c16"): "f64"}
 
@@ -64,20 +65,19 @@ def transforms(node: Operation) -> Transforms:
     """What there is to do for a node."""
     (x,) = node.args
     params = node.params
-    is_inverse = node.primitive.name in ("ifft", "irfft")
-    is_half = node.primitive.name in ("rfft", "irfft")
-    axes = (params["axis"],) if is_half else tuple(reversed(params["axis"]))
+    is_real_source, is_real_target = is_a(node, _rfft), is_a(node, _irfft)
+    is_inverse = is_real_target or is_a(node, _ifft)
+    axes = (params["axis"],) if is_real_source or is_real_target else tuple(reversed(params["axis"]))
     tasks = []
-    for i, axis in enumerate(axes):
-        n = params["n"] if node.primitive.name == "irfft" else x.shape[axis]
+    for axis in axes:
+        n = params["n"] if is_real_target else x.shape[axis]
         task = Task(
             outer=math.prod(node.shape[:axis]),
             n=n,
             inner=math.prod(node.shape[axis + 1 :]),
             kind=KINDS[node.dtype],
-            is_real_source=i == 0 and x.dtype.kind == "f",
-            is_real_target=node.primitive.name == "irfft",
-            is_half=is_half,
+            is_real_source=is_real_source,
+            is_real_target=is_real_target,
             is_inverse=is_inverse,
             factor=norm_factor(n, params["norm"], is_inverse),
         )
@@ -86,12 +86,11 @@ def transforms(node: Operation) -> Transforms:
 
 
 def is_native(node: Operation) -> bool:
-    """Whether the dtypes are floats of one precision; half spectra are of real signals, and real ones of complex."""
+    """Whether the operand has elements, floats for half of a spectrum and complex numbers otherwise."""
     (x,) = node.args
     is_known = x.dtype in KINDS and node.dtype in KINDS and KINDS[x.dtype] == KINDS[node.dtype]
-    fits = {"rfft": "f", "irfft": "c"}.get(node.primitive.name, "fc")
-    has_axes = bool(np.size(node.params["axis"]))
-    return is_known and x.dtype.kind in fits and bool(x.size and node.size) and has_axes
+    has_kind = x.dtype.kind == ("f" if is_a(node, _rfft) else "c")
+    return is_known and has_kind and bool(x.size and node.size) and bool(np.size(node.params["axis"]))
 
 
 def write_transforms(call: RoutineCall) -> None:
@@ -102,12 +101,11 @@ def write_transforms(call: RoutineCall) -> None:
     if len(found.tasks) > 1:
         buffer = memory
         memory = code.offset(memory, found.buffer, Type("i8"))
-    limit = LARGE_IN_LOOP if call.is_in_loop else LARGE
     ways = found.ways
     for i, way in enumerate(ways):
         is_late = (len(ways) - 1 - i) % 2 == 0
         target: Any = call.result if is_late else buffer
-        way.write(call, source, target, memory, way.cost >= limit)
+        way.write(call, source, target, memory, way.cost >= LARGE)
         source = target
 
 

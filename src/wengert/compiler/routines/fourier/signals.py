@@ -1,21 +1,27 @@
 """Signals one after the other: each is contiguous, or copied to memory where it is.
 
-A real signal of odd length, or one whose whole spectrum is asked for, is made complex first.
+A real signal of odd length is made complex first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 from wengert.compiler.routines.call import RoutineCall
-from wengert.compiler.routines.fourier import half
 from wengert.compiler.routines.fourier.chirp import Chirp
+from wengert.compiler.routines.fourier.half import Half
 from wengert.compiler.routines.fourier.line import Line
-from wengert.compiler.routines.fourier.numbers import Pair, load_neighbours, store_neighbours
+from wengert.compiler.routines.fourier.numbers import (
+    for_vectors,
+    load_neighbours,
+    load_reals,
+    store_neighbours,
+    store_reals,
+)
 from wengert.compiler.routines.fourier.plan import is_smooth, signal_cost
-from wengert.compiler.routines.fourier.task import STEP_PARAMETERS, Step, Task, run_step, step_arguments
+from wengert.compiler.routines.fourier.task import LARGE, STEP_PARAMETERS, Step, Task, run_step, step_arguments
+from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type
 
 
@@ -29,15 +35,16 @@ class Signals(NamedTuple):
         """The transform of a complex signal."""
         task = self.task
         make = Line if is_smooth(task.length) else Chirp
-        has_factor = not (task.is_halved and task.is_real_source)
-        return make(task.length, task.kind, task.is_inverse, task.factor if has_factor else 1.0)
+        if task.is_halved:
+            return make(task.length, task.kind, False, 1.0)
+        return make(task.length, task.kind, task.is_inverse, task.factor)
 
     @property
     def copies(self) -> tuple[int, int, int, int]:
         """The numbers of the copies of a signal that is not contiguous, of its complex form, and of both results."""
         task, is_apart = self.task, self.task.inner > 1
         is_made = task.is_real_target or (task.is_real_source and not task.is_halved)
-        is_cut = (task.is_half and task.is_real_source) or (task.is_real_target and not task.is_halved)
+        is_cut = task.is_real_source or (task.is_real_target and not task.is_halved)
         sizes = task.read * is_apart, task.length * is_made, task.length * is_cut, task.written * is_apart
         return tuple(-(-size // 8) * 8 for size in sizes)  # type: ignore[return-value]  # four
 
@@ -45,7 +52,8 @@ class Signals(NamedTuple):
     def step(self) -> Step:
         """All signals."""
         memory = sum(self.copies) + self.transform.memory
-        return Step(f"{self.task.name}.signals", self.task.outer * self.task.inner, -(-memory // 8) * 8)
+        count = self.task.outer * self.task.inner
+        return Step(f"{self.task.name}.signals", count, -(-memory // 8) * 8, count * self.signal_cost)
 
     @property
     def is_split(self) -> bool:
@@ -54,15 +62,22 @@ class Signals(NamedTuple):
         return self.step.extent == 1 and isinstance(transform, Line) and transform.split is not None
 
     @property
-    def cost(self) -> float:
-        """The cost of all signals."""
+    def signal_cost(self) -> float:
+        """The cost of one signal."""
         task = self.task
         copied = sum(self.copies[::3]) + sum(self.copies[1:3]) * (1 if task.is_halved else 4)
-        return self.step.extent * (signal_cost(task.length, task.kind) + 4 * copied)
+        return signal_cost(task.length, task.kind) + 4 * copied
+
+    @property
+    def cost(self) -> float:
+        """The cost of all signals."""
+        return self.step.cost
 
     @property
     def memory(self) -> int:
         """The numbers that it needs besides source and target."""
+        if self.cost < LARGE:
+            return self.step.memory
         if not self.is_split:
             return self.step.all_memory
         assert isinstance(self.transform, Line)
@@ -85,13 +100,9 @@ class Signals(NamedTuple):
             if task.inner > 1:
                 outer, inner = [code.add(f"{op} {i.typed}, {task.inner}", I64) for op in ("sdiv", "srem")]
                 places = [outer * (size * task.inner) + inner for size in (task.read, task.written)]
-            own = [
-                task.offset(base, place, is_real)
-                for base, place, is_real in zip(
-                    (source, target), places, (task.is_real_source, task.is_real_target), strict=True
-                )
-            ]
-            SignalWriter(self, call, code, False).write(*own, scratch)
+            read = task.offset(source, places[0], task.is_real_source)
+            written = task.offset(target, places[1], task.is_real_target)
+            SignalWriter(self, call, code, False).write(read, written, scratch)
 
 
 class SignalWriter:
@@ -147,43 +158,47 @@ class SignalWriter:
                 value = code.load(code.offset(read, part, self.element), self.element)
                 code.store(value, code.offset(write, part, self.element))
 
-    def halve(self, source: Lanes, target: Lanes, factor: float | None) -> None:
+    def halve(self, source: Lanes, target: Lanes) -> None:
         """Between the spectra of a real signal, and of the complex one of its pairs."""
-        name, vectors = half.define_for_line(self.call, self.task.length, self.task.kind, factor)
-        if self.is_large and vectors:
-            nothing = Lanes(self.code, "null", PTR)
-            run_step(self.call, Step(name, vectors, 0), self.task.kind, [source, target, nothing], True)
-            return
-        bounds = [self.code.constant(i, I64) for i in (0, vectors)]
-        self.call_function(name, source, target, Lanes(self.code, "null", PTR), *bounds)
+        task = self.task
+        step = Half(task.length, task.kind, task.is_inverse, task.factor).define(self.call)
+        pointers = [source, target, Lanes(self.code, "null", PTR)]
+        if self.is_large:
+            run_step(self.call, step, task.kind, pointers, True)
+        else:
+            bounds = [self.code.constant(i, I64) for i in (0, step.extent)]
+            self.call_function(step.name, *pointers, *bounds)
 
     def make_complex(self, source: Lanes, target: Lanes) -> None:
         """The complex signal, of a real one, or the spectrum of which half is given."""
         task, code, element = self.task, self.code, self.element
         if task.is_halved:
-            self.halve(source, target, None)
+            self.halve(source, target)
+            return
+        if task.is_real_source:
+            for_vectors(code, task.n, task.kind, lambda i, type: self.widen(source, target, i, type))
             return
         zero = code.constant(0.0, element)
         write = lambda value, i: store_neighbours(value, task.offset(target, i, False))
-        if task.is_real_source:
-            with code.loop(0, task.n) as i:
-                write(Pair(code.load(task.offset(source, i, True), element), zero), i)
-            return
-        write(Pair(code.load(source, element), zero), code.constant(0, I64))
+        write(Complex(code.load(source, element), zero), code.constant(0, I64))
         with code.loop(1, task.read) as k:
             value = load_neighbours(task.offset(source, k, False), element)
             write(value, k)
-            write(Pair(value.re, -value.im), task.n - k)
+            write(value.conj(), task.n - k)
+
+    def widen(self, source: Lanes, target: Lanes, i: Lanes, type: Type) -> None:
+        """Real numbers as complex ones."""
+        value = load_reals(self.task.offset(source, i, True), type)
+        store_neighbours(Complex(value, value.like(0.0)), self.task.offset(target, i, False))
 
     def cut_result(self, source: Lanes, target: Lanes) -> None:
         """What is asked for: half of a spectrum, or the real parts of a signal."""
-        task, code, element = self.task, self.code, self.element
+        task, code = self.task, self.code
         if task.is_halved:
-            self.halve(source, target, task.factor)
-            return
-        parts: Callable = lambda value: value if not task.is_real_target else value[:1]
-        with code.loop(0, task.written) as i:
-            value = load_neighbours(task.offset(source, i, False), element)
-            at = task.offset(target, i, task.is_real_target)
-            for number, part in enumerate(parts(value)):
-                code.store(part, code.offset(at, number, element))
+            self.halve(source, target)
+        elif task.is_real_target:
+            real = lambda i, type: load_neighbours(task.offset(source, i, False), type).real
+            write = lambda i, type: store_reals(real(i, type), task.offset(target, i, True))
+            for_vectors(code, task.written, task.kind, write)
+        else:
+            code.copy(target, source, task.written * task.number_bytes)

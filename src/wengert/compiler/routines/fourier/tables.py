@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 TURN = 2 * np.longdouble("3.14159265358979323846264338327950288")
-DTYPES = {"f64": np.dtype("f8"), "f32": np.dtype("f4")}
+DTYPES: dict[str, np.dtype] = {"f64": np.dtype("f8"), "f32": np.dtype("f4")}
 
 
 def roots_of_unity(k: Any, n: int) -> np.ndarray:

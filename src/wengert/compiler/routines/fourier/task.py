@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from wengert.compiler.kernels.threads import PART
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type
 
-LARGE, LARGE_IN_LOOP = 1 << 18, 1 << 21
-"""The least cost of a task on all cores, and of one in the body of a loop."""
+LARGE = 1 << 16
+"""The least cost of a task on all cores."""
+WORK = 4
+"""The scalar operations, in the measure of threads, that take as long as one instruction of a cost."""
 PIECES = 32
 """The largest number of parts that run at the same time."""
 
@@ -16,9 +19,8 @@ PIECES = 32
 class Task(NamedTuple):
     """Transforms of signals along the middle one of three axes, of which the first and the last may be 1.
 
-    There are n numbers in a signal, or in the result if that is real: of a `source` that is real, or of a spectrum of
-    which half is given, the transform has `n // 2 + 1` frequencies that tell the others, and only these are in memory
-    if `is_half`.
+    A signal has n numbers. If source or target are real, the other one is half of a spectrum: the `n // 2 + 1`
+    frequencies that tell the others.
     """
 
     outer: int
@@ -27,7 +29,6 @@ class Task(NamedTuple):
     kind: str
     is_real_source: bool
     is_real_target: bool
-    is_half: bool
     is_inverse: bool
     factor: float
 
@@ -39,7 +40,7 @@ class Task(NamedTuple):
     @property
     def written(self) -> int:
         """The numbers of a result in memory."""
-        return self.n // 2 + 1 if self.is_half and self.is_real_source else self.n
+        return self.n // 2 + 1 if self.is_real_source else self.n
 
     @property
     def number_bytes(self) -> int:
@@ -49,7 +50,7 @@ class Task(NamedTuple):
     @property
     def is_halved(self) -> bool:
         """Whether pairs of real numbers are transformed as complex ones."""
-        return self.is_half and self.n % 2 == 0
+        return (self.is_real_source or self.is_real_target) and self.n % 2 == 0
 
     @property
     def length(self) -> int:
@@ -59,7 +60,7 @@ class Task(NamedTuple):
     @property
     def name(self) -> str:
         """A name of what it does."""
-        form = "".join([letter for letter, is_so in zip("rhti", self[4:8], strict=True) if is_so])
+        form = "".join([letter for letter, is_so in zip("rti", self[4:7], strict=True) if is_so])
         number = self.factor.hex().replace("+", "")
         return f"wengert.fourier.{form or 'c'}.{self.kind}.{self.n}x{self.inner}.{number}"
 
@@ -74,11 +75,17 @@ class Step(NamedTuple):
     name: str
     extent: int
     memory: int
+    cost: float  # of the whole range
+
+    @property
+    def work(self) -> int:
+        """The number of scalar operations."""
+        return int(WORK * self.cost)
 
     @property
     def grain(self) -> int:
         """Parts are multiples of this."""
-        return -(-self.extent // PIECES)
+        return -(-self.extent // min(max(self.work // PART, 1), PIECES))
 
     @property
     def all_memory(self) -> int:
@@ -111,4 +118,4 @@ def run_step(call: RoutineCall, step: Step, kind: str, pointers: list[Lanes], is
         part.do(f"call void @{step.name}({', '.join(a.typed for a in (source, target, own, begin, end))})")
 
     call.define(name, ("ptr %table", "i64 %begin", "i64 %end"), write)
-    call.run_on_all_cores(name, pointers, step.extent, step.grain)
+    call.run_on_all_cores(name, pointers, step.extent, step.grain, step.work)

@@ -165,3 +165,29 @@ def test_what_has_no_order_or_loses_parts_is_left_to_numpy():
     compiled = wg.compile(lambda z: (np.max(z), np.sort(z), np.maximum(z, 0.5)))
     for found, expected in zip(compiled(z), (np.max(z), np.sort(z), np.maximum(z, 0.5)), strict=True):
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(100, 20), (33, 7), (1000, 5), (64, 16), (3, 300)], ids=str)
+def test_matrices_and_vectors(shape, dtype):
+    m, n = shape
+    x, v, w = numbers(m, n, dtype=dtype), numbers(n, dtype=dtype, seed=1), numbers(m, dtype=dtype, seed=2)
+    assert_native(lambda x, v, w: (x @ v, w @ x, np.conj(x.T) @ (x @ v - w)), x, v, w)
+
+
+@pytest.mark.parametrize("qubit", range(8))
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_gates(qubit, dtype):
+    """A 2 x 2 matrix times one axis of a state, which is strided in every way."""
+    gate, state = numbers(2, 2, dtype=dtype), numbers(256, dtype=dtype, seed=1)
+
+    def f(gate, state):
+        pairs = state.reshape(2**qubit, 2, -1)
+        a, b = pairs[:, 0], pairs[:, 1]
+        turned = np.stack([gate[0, 0] * a + gate[0, 1] * b, gate[1, 0] * a + gate[1, 1] * b], axis=1)
+        return np.einsum("ab,lbr->lar", gate, pairs).reshape(-1), turned.reshape(-1)
+
+    assert_native(f, gate, state)
+    g = wg.grad(lambda gate, state: sum([np.sum(np.abs(y - 0.5) ** 2) for y in f(gate, state)]), (0, 1))
+    for found, expected in zip(wg.compile(g)(gate, state), g(gate, state), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-10 if dtype == "c16" else 1e-3, atol=1e-3 * (dtype == "c8"))

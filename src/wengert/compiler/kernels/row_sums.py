@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from wengert.compiler.forms.classify import Form
 from wengert.compiler.kernels.element_sources import Element
 from wengert.compiler.schedule.affine import Affine, Position, flat_index, lane_stride
-from wengert.compiler.simd.lane_operations import load_element, load_masked, pick_lanes, splat
-from wengert.compiler.simd.lanes import Lanes, Type, fma
+from wengert.compiler.simd.complex_lanes import Variable
+from wengert.compiler.simd.lane_operations import load_element, load_masked, pick_lanes, splat, store_element
+from wengert.compiler.simd.lanes import Lanes, Type, fma, select
 from wengert.compiler.simd.transposes import fold_rows
 from wengert.graph.ir import Constant, Node
 
@@ -66,7 +67,7 @@ class RowReader:
     def read(self, row: Row, lane: int = 0) -> list[Lanes]:
         """The vectors of the row of one lane."""
         elements, code, type = self.elements, self.code, self.type
-        element, align = Type(type.kind), type.bits // 8
+        element, align = Type(type.kind), type.align
         start = code.offset(elements.pointers.source(row.node), elements.evaluate(row.first, False), element)
         vectors = []
         for column in range(0, row.count, type.lanes):
@@ -106,36 +107,28 @@ class RowAccumulator:
 
     def __init__(self, reader: RowReader, row: Row):
         self.reader, self.row, self.code = reader, row, reader.code
-        self.variables = [self.code.variable(reader.type, 0.0) for _ in range(0, row.count, reader.type.lanes)]
+        self.variables = [Variable(self.code, reader.type, 0.0) for _ in range(0, row.count, reader.type.lanes)]
 
     def add(self, factor: Lanes, fresh: Lanes | None) -> None:
         """Add the rows of all lanes, times the factor of each; without those that are not `fresh`."""
-        code, type = self.code, self.reader.type
-        totals = [code.load(variable, type) for variable in self.variables]
+        type = self.reader.type
+        totals = [variable.load() for variable in self.variables]
         for lane in range(factor.type.lanes):
-            times = splat(extract(factor, lane), type.lanes)
+            times = splat(pick_lanes(factor, [lane]), type.lanes)
             new = [fma(a, times, t) for a, t in zip(self.reader.read(self.row, lane), totals, strict=True)]
             if fresh is not None:
-                chosen = extract(fresh, lane)
-                new = [
-                    code.add(f"select {chosen.typed}, {a.typed}, {b.typed}", type)
-                    for a, b in zip(new, totals, strict=True)
-                ]
+                chosen = pick_lanes(fresh, [lane])
+                new = [select(chosen, a, b) for a, b in zip(new, totals, strict=True)]
             totals = new
         for variable, total in zip(self.variables, totals, strict=True):
-            code.store(total, variable)
+            variable.store(total)
 
     def store(self, address: Lanes) -> None:
         """Write the sums."""
         code, type = self.code, self.reader.type
         for i, variable in enumerate(self.variables):
             rest = min(type.lanes, self.row.count - i * type.lanes)
-            value = code.load(variable, type)
+            value = variable.load()
             if rest < type.lanes:
-                value = pick_lanes(value, range(rest)) if rest > 1 else extract(value, 0)
-            code.store(value, code.offset(address, i * type.lanes, Type(type.kind)), type.bits // 8)
-
-
-def extract(x: Lanes, lane: int) -> Lanes:
-    """One lane."""
-    return x.code.add(f"extractelement {x.typed}, i64 {lane}", Type(x.type.kind))
+                value = pick_lanes(value, range(rest))
+            store_element(value, code.offset(address, i * type.lanes, Type(type.kind)), type.align)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.lane_operations import pick_lanes
 from wengert.compiler.simd.lanes import Lanes, Type
 
@@ -67,6 +68,8 @@ def exchange_blocks(rows: list[Lanes]) -> list[Lanes]:
 
 def shuffle(x: Lanes, y: Lanes, order: list[int]) -> Lanes:
     """Lanes of two vectors, in this order."""
+    if isinstance(x, Complex) and isinstance(y, Complex):
+        return Complex(shuffle(x.real, y.real, order), shuffle(x.imag, y.imag, order))
     text = ", ".join(f"i32 {i}" for i in order)
     return x.code.add(
         f"shufflevector {x.typed}, {y.typed}, <{len(order)} x i32> <{text}>", Type(x.type.kind, len(order))

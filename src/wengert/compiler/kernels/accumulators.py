@@ -53,7 +53,7 @@ class Accumulators:
         for x, y in (factors, factors[::-1]):
             terms = [[(a, self.elements.operand_position(a, operand, lead + i)) for i in inner] for a in (x, y)]
             row = find_row(self.elements, terms[0])
-            if row is not None and row.stride >= row.count and len(set(terms[1])) == 1:
+            if row is not None and row.stride >= row.length and len(set(terms[1])) == 1:
                 reader = RowReader(self.elements, accumulator_type(node, plan.lanes))
                 self.rows[node] = RowAccumulator(reader, row), terms[1][0]
                 return True

@@ -211,7 +211,7 @@ class Elements(ElementSources):
         return gather_lanes(base, indices, vector, align, mask)
 
     def read_column(self, base: Lanes, index: Affine, type: Type, size: int, is_overwritten: bool) -> Lanes | None:
-        """Lanes that are a short row apart in an array of `size` elements, from a block of columns that is read once."""
+        """Lanes that are a short row apart in an array of `size` elements, from a block of columns read once."""
         stride, lanes = lane_stride(index)
         if stride > LONGEST:
             return None

@@ -13,19 +13,22 @@ from benchmarks.tables import Table, quantity
 from benchmarks.workload import FAMILIES
 from benchmarks.workloads import EVERY_WORKLOAD
 
+RIVALS = ("jax", "diffrax", "torch", "torch compiled")
+"""The systems that Wengert is measured by; what is written by hand in NumPy or C is no system."""
+
 MOST, NEAR, MEDIAN = 1.0, 0.67, 0.5
 """The largest ratio of a row, the ratio above which one asks what limits it, and the largest median of a family."""
 
 
 def by_family(measurements: Sequence[Measurement]) -> dict[str, list[Measurement]]:
     """The measurements of each family that were compared with a peer."""
-    compared = [m for m in measurements if EVERY_WORKLOAD[m.workload].family and len(m.seconds) > 1]
+    compared = [m for m in measurements if EVERY_WORKLOAD[m.workload].family and set(RIVALS) & set(m.seconds)]
     groups = {family: [m for m in compared if EVERY_WORKLOAD[m.workload].family == family] for family in FAMILIES}
     return {family: group for family, group in groups.items() if group}
 
 
 def best_peer(m: Measurement) -> str:
-    return min((name for name in m.seconds if name != m.subject), key=m.seconds.__getitem__)
+    return min((name for name in RIVALS if name in m.seconds), key=m.seconds.__getitem__)
 
 
 def family_table(family: str, measurements: Sequence[Measurement]) -> Table:

@@ -51,8 +51,28 @@ KINDS = (
 REDUCTIONS = ("np.sum", "np.mean", "np.max", "np.min", "wg.logsumexp", "np.var", "np.prod")
 
 
+COMPLEX_UNARY = (
+    "np.conj({x})", "-{x}", "{x} * 1j", "np.exp(1j * np.real({x}))", "np.sin({x} * 0.1)", "np.cos({x} * 0.1)",
+    "np.exp({x} * 0.1)", "np.sqrt({x} + 30.0)", "np.log({x} + 30.0)", "{x} ** 2", "np.square({x})", "{x} ** 3 * 0.1",
+    "{x} / (1.0 + np.abs({x}) ** 2)", "np.real({x}) + 0j", "np.imag({x}) - 1j", "{x} * (0.5 - 0.25j)", "2.0 - {x}",
+    "1j * np.angle({x} + 30.0)", "np.reciprocal({x} + 30.0)", "np.tanh({x} * 0.1)", "np.sinh({x} * 0.1)", "{x} * 2",
+    "{x}.astype(np.complex64)", "{x}.astype(np.complex128)", "np.where(np.isfinite({x}), {x}, 0.0)",
+    "np.ones_like({x})", "wg.stop_gradient({x})", "(np.real({x}) > 0.1717) * {x}", "({x} + 30.0) ** (0.5 + 0.25j)",
+)  # fmt: skip
+COMPLEX_BINARY = (
+    "{x} + {y}", "{x} - {y}", "{x} * {y}", "np.conj({x}) * {y}", "{x} / (np.abs({y}) + 1.0)", "{x} / ({y} + 30.0)",
+    "np.where(np.real({x}) > 0.3317, {x}, {y})", "np.where(np.imag({y}) < -0.1517, {x}, 0.0)", "np.real({x}) * {y}",
+    "np.abs({x} + 3.0) + 1j * np.real({y})",
+)  # fmt: skip
+
+
 class Draft:
     """A program while it is drawn: its lines, and its values for the inputs that were drawn with it."""
+
+    kind = "f"
+    unary_forms, binary_forms, reductions = UNARY, BINARY, REDUCTIONS
+    orders = ("np.cumsum({x}, {axis})", "np.sort({x}, {axis})", "np.take_along_axis({x}, {best}, {axis})")
+    shrunk = "np.tanh({text} * 0.01)"
 
     def __init__(self, pick: Pick, count: int):
         self.pick = pick
@@ -60,7 +80,7 @@ class Draft:
         self.size_class = ("tiny", "medium", "medium", "batch", "batch", "long", "empty")[pick(7)]
         rng = np.random.default_rng(pick(1 << 16))
         shapes = [self.shape(1 + pick(3)) for _ in range(2)] + [self.shape(pick(2))]
-        self.inputs = [rng.normal(size=s) for s in shapes] + [rng.integers(-3, 3, size=1 + pick(6)) for _ in range(1)]
+        self.inputs = [self.numbers(rng, s) for s in shapes] + [rng.integers(-3, 3, size=1 + pick(6)) for _ in range(1)]
         self.names = ["x", "y", "z", "i"]
         self.values: dict[str, Any] = dict(zip(self.names, self.inputs, strict=True))
         self.context = dict(self.values) | {"np": np, "wg": wg, "at": At}
@@ -76,6 +96,10 @@ class Draft:
                 f"    return ({', '.join(self.outputs)},)",
             ]
         )
+
+    def numbers(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        """An input."""
+        return rng.normal(size=shape)
 
     def shape(self, rank: int) -> tuple[int, ...]:
         extents = EXTENTS[self.size_class]
@@ -103,10 +127,10 @@ class Draft:
             return
         with np.errstate(all="ignore"):
             value = np.asarray(eval(text, dict(self.context)))
-            if value.size > LARGEST or value.ndim > 5 or value.dtype.kind != "f":
+            if value.size > LARGEST or value.ndim > 5 or value.dtype.kind != self.kind:
                 return
             if value.size and not np.all(np.abs(value) <= 20):
-                text = f"np.tanh({text} * 0.01)"
+                text = self.shrunk.format(text=text)
                 value = np.asarray(eval(text, dict(self.context)))
         if not np.all(np.isfinite(value)):
             return
@@ -115,7 +139,7 @@ class Draft:
         self.values[name] = self.context[name] = value
 
     def unary(self) -> str:
-        return self.choose(UNARY).format(x=self.name())
+        return self.choose(self.unary_forms).format(x=self.name())
 
     def fitting(self, shape: tuple[int, ...]) -> str:
         """A value that broadcasts against a shape, as it is or cut to size."""
@@ -147,9 +171,9 @@ class Draft:
                 )
             )
         return (
-            self.choose(BINARY).format(x=x, y=y)
+            self.choose(self.binary_forms).format(x=x, y=y)
             if self.pick(2)
-            else self.choose(BINARY).format(x=x if y[0] in "0123456789n" else y, y=x)
+            else self.choose(self.binary_forms).format(x=x if y[0] in "0123456789n" else y, y=x)
         )
 
     def slice_of(self, n: int) -> str:
@@ -262,7 +286,7 @@ class Draft:
         key = self.key(shape, arrays=True)
         if which < 2:
             return f"{x}[{key}]"
-        if which == 2 and shape and 0 not in shape:
+        if which == 2 and shape and 0 not in shape and self.kind == "f":
             axis = self.pick(len(shape))
             return f"np.take_along_axis({x}, np.argsort({x}, axis={axis}), {axis})"
         if which == 3 and shape and 0 not in shape:
@@ -271,9 +295,7 @@ class Draft:
         if which >= 6 and shape and 0 not in shape:
             axis = self.pick(len(shape))
             best = f"np.expand_dims(np.argmax({x}, axis={axis}), {axis})"
-            return self.choose(
-                (f"np.cumsum({x}, {axis})", f"np.sort({x}, {axis})", f"np.take_along_axis({x}, {best}, {axis})")
-            )
+            return self.choose(self.orders).format(x=x, axis=axis, best=best)
         there = np.asarray(eval(f"{x}[{key}]", dict(self.context)))
         v = self.fitting(there.shape)
         made = np.asarray(eval(v, dict(self.context)))
@@ -283,7 +305,7 @@ class Draft:
     def reduce(self) -> str | None:
         x = self.name()
         shape = self.values[x].shape
-        name = self.choose(REDUCTIONS)
+        name = self.choose(self.reductions)
         axes = tuple([k for k in range(len(shape)) if self.pick(2)])
         axis = None if self.pick(4) == 0 else axes
         if 0 in shape and name != "np.sum":
@@ -321,3 +343,16 @@ class Draft:
         space: dict[str, Any] = {"np": np, "wg": wg, "at": At}
         exec(self.source, space)
         return space["f"]
+
+
+class ComplexDraft(Draft):
+    """A program of complex numbers."""
+
+    kind = "c"
+    unary_forms, binary_forms, reductions = COMPLEX_UNARY, COMPLEX_BINARY, ("np.sum", "np.mean", "np.prod")
+    orders = ("np.cumsum({x}, {axis})",)
+    shrunk = "({text}) / (100.0 + np.abs({text}))"
+
+    def numbers(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        """An input."""
+        return rng.normal(size=shape) + 1j * rng.normal(size=shape)

@@ -169,11 +169,11 @@ print(json.dumps([[name for name, p in table.items() if p not in own_operations(
 def test_threads_do_not_change_results():
     code = """
 import json, numpy as np, wengert as wg
-from wengert.compiler.machine import native
+from wengert.compiler.kernels import threads
 x = np.linspace(0.1, 3.0, 300_001)
 f = wg.compile(lambda x: (np.sin(x), (np.exp(-x) * x).sum()))
 a, b = f(x)
-print(json.dumps([native.THREADS.value, float(a.sum()), float(b)]))
+print(json.dumps([threads.THREADS.value, float(a.sum()), float(b)]))
 """
     results = [in_new_process(code, WENGERT_NUM_THREADS=n) for n in ("1", "2", "3")]
     assert [r[0] for r in results] == [1, 2, 3]

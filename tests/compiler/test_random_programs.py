@@ -1,4 +1,4 @@
-"""Random programs agree between NumPy, their graph, and native code: values and gradients, in float64 and float32."""
+"""Random programs agree between NumPy, their graph, and native code: values and gradients, real and complex."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.compiler.drawn_programs import EXTENTS, Draft
+from tests.compiler.drawn_programs import EXTENTS, ComplexDraft, Draft
 
 import wengert as wg
 
@@ -23,12 +23,12 @@ fixed = settings(
 
 
 @st.composite
-def drafts(draw: Callable) -> Draft:
+def drafts(draw: Callable, kind: type[Draft] = Draft) -> Draft:
     """Programs of 5 to 50 lines.
 
     Shorter ones are simpler, and so are those of operations and shapes that are listed first.
     """
-    return Draft(lambda n: draw(st.integers(0, n - 1)), draw(st.integers(5, 50)))
+    return kind(lambda n: draw(st.integers(0, n - 1)), draw(st.integers(5, 50)))
 
 
 def loss(f: Callable) -> Callable:
@@ -36,7 +36,7 @@ def loss(f: Callable) -> Callable:
 
     def total(*args: Any) -> Any:
         terms = [(y * np.linspace(0.5, 1.5, y.size, dtype=y.dtype).reshape(y.shape)).sum() for y in f(*args)]
-        return sum(terms[1:], terms[0])
+        return np.real(sum(terms[1:], terms[0]))
 
     return total
 
@@ -60,11 +60,11 @@ def own_error(f: Callable, expected: Any, inputs: list) -> float:
 
 
 def check(draft: Draft, dtype: type, f: Callable) -> None:
-    args = [x.astype(dtype) if x.dtype.kind == "f" else x for x in draft.inputs]
+    args = [x.astype(dtype) if x.dtype.kind == draft.kind else x for x in draft.inputs]
     with np.errstate(all="ignore"):
         expected = f(*args)
-        tolerance = 1e-5 if "float32" in draft.source else 1e-9
-        if dtype is np.float32:
+        tolerance = 1e-5 if "float32" in draft.source or "complex64" in draft.source else 1e-9
+        if dtype in (np.float32, np.complex64):
             tolerance = 1e-4 + 20 * own_error(f, expected, draft.inputs)
         if not tolerance < 0.1 or not all(np.all(np.isfinite(y)) for y in expected):
             return  # a program that amplifies roundings says nothing
@@ -83,6 +83,20 @@ def test_values(dtype, draft):
 @fixed
 @given(drafts())
 def test_gradients(dtype, draft):
+    check(draft, dtype, wg.grad(loss(draft.function()), (0, 1, 2)))
+
+
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64], ids=lambda d: d.__name__)
+@fixed
+@given(drafts(ComplexDraft))
+def test_values_of_complex_programs(dtype, draft):
+    check(draft, dtype, draft.function())
+
+
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64], ids=lambda d: d.__name__)
+@fixed
+@given(drafts(ComplexDraft))
+def test_gradients_of_complex_programs(dtype, draft):
     check(draft, dtype, wg.grad(loss(draft.function()), (0, 1, 2)))
 
 

@@ -21,7 +21,7 @@ FAMILY_WORKLOADS: dict[str, Workload] = {
         kalman.workload,
         *small_matrices.workloads,
         gaussian.process,
-        quantum.workload,
+        *quantum.workloads,
         fourier.real,
         fourier.both,
         warp.workload,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.workload import Workload
-from benchmarks.workloads.faces import Face, write_for_all
+from benchmarks.workloads.faces import Face, write_for_all, write_for_jax, write_for_torch, write_for_wengert
 
 WORDS, WIDTH = 10_000, 64
 RANK, RATINGS_PER_USER, RATINGS_PER_ITEM = 16, 10, 20
@@ -21,6 +21,11 @@ def embedding_data(n: int) -> tuple:
 
 def embedding_loss(table: Any, words: Any, face: Face) -> Any:
     return face.numpy.sum(table[words] ** 2)
+
+
+def embedding_loss_of_torch(table: Any, words: Any, face: Face) -> Any:
+    """By PyTorch's function for it, which is faster there than an index."""
+    return (face.numpy.nn.functional.embedding(words, table) ** 2).sum()
 
 
 def factorisation_data(n: int) -> tuple:
@@ -58,5 +63,7 @@ factorisation = Workload(
     reference="wengert",
     family="gather",
 )
-write_for_all(embedding, embedding_loss)
+write_for_wengert(embedding, embedding_loss)
+write_for_jax(embedding, embedding_loss)
+write_for_torch(embedding, embedding_loss_of_torch)
 write_for_all(factorisation, factorisation_loss)

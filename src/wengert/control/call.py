@@ -143,11 +143,11 @@ class Call:
 
     def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> Sequence[Any]:
         """The cotangents of the arrays x, for cotangents t of the results; each kind of call defines it."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kind defines it
 
     def push(self, x: Sequence[Any], t: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         """The results at x and their tangents, for tangents t of x; each kind of call defines it."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kind defines it
 
     def in_mode(self, primitive: Primitive, top: Array, x: Sequence[Any]) -> tuple[Any, ...]:
         """The results on values, of which `top` has the highest level."""

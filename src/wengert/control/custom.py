@@ -65,8 +65,8 @@ class Custom:
         return call(self.primitive)
 
     def make_call(self, live: tuple[Any, ...]) -> CustomCall:
-        """A call with these differentiable arguments; each kind of rule defines it."""
-        raise NotImplementedError
+        """A call with these differentiable arguments."""
+        raise NotImplementedError  # each kind defines it
 
 
 class CustomCall(Call):
@@ -82,7 +82,7 @@ class CustomCall(Call):
         self, whole: Callable[..., tuple[Any, ...]], constants: tuple[Any, ...], keywords: dict[str, Any]
     ) -> None:
         """Fix the arguments without derivative, the `constants`; `whole` inserts them among the others."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kind defines it
 
     def captured_by_function(self) -> slice:
         """Which arrays the function, not its rule, captured."""

@@ -221,7 +221,7 @@ class Repetition:
             indices = [moving_key(node.params["key"])[0] for node in nodes]
             if any(i != indices[0] for i in indices):
                 found = slice_wire(nodes, indices, wires[0])  # type: ignore[arg-type]  # integers
-                return (found,) if found is not None else (*wires, Counted(tuple(indices)))  # type: ignore[arg-type]
+                return (found,) if found is not None else (*wires, Counted(tuple(indices)))  # type: ignore[arg-type]  # integers
         return tuple(wires)
 
     def wire(self, nodes: list[Node], offset: int, known: Sequence[Repetition]) -> Wire:
@@ -235,7 +235,7 @@ class Repetition:
             for block, node in enumerate(nodes):
                 if not isinstance(node, Constant) or node.spec != last.spec or node.weak is not last.weak:
                     raise Irregular(block)
-            if all(number_key(node) == key for node in nodes):  # type: ignore[arg-type]
+            if all(number_key(node) == key for node in nodes):  # type: ignore[arg-type]  # constants
                 return Same(last)
             return Moving(tuple(nodes))
         if all(node is last for node in nodes):

@@ -107,7 +107,7 @@ class Rewriter:
         if node in self.new or node not in self.home:
             return self.new.get(node, node)
         repetition = self.home[node]
-        block, offset = repetition.locate(node)  # type: ignore[misc]
+        block, offset = repetition.locate(node)  # type: ignore[misc]  # it has a home
         if block == repetition.count - 1 and (repetition, offset) in self.final:
             return self.final[repetition, offset]
         whole = self.stacked[repetition, offset]
@@ -165,7 +165,7 @@ class Rewriter:
         if isinstance(wire, Slice):
             return slice_node(self.value(wire.source), Part(None, wire.start, wire.step, repetition.count))
         if isinstance(wire.nodes[0], Constant):
-            return Constant(np.stack([np.asarray(node.value, node.dtype) for node in wire.nodes]))  # type: ignore[attr-defined]
+            return Constant(np.stack([np.asarray(node.value, node.dtype) for node in wire.nodes]))  # type: ignore[attr-defined]  # constants
         part = sequence_of(wire.nodes, self.repetitions)
         assert part is not None
         whole = self.stacked[part.whole] if isinstance(part.whole, tuple) else self.value(part.whole)

@@ -17,6 +17,8 @@ from wengert.core.errors import TrackedValueError, user_error
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
 Operand = Spec | type
 """The spec of an array, or the type of a Python number, which does not change the dtype of an elementwise operation."""
 
@@ -53,6 +55,8 @@ def is_elementwise(primitive: Primitive) -> bool:
 def _infer_dtype(
     primitive: Primitive, kinds: tuple[Any, ...], shape: tuple[int, ...], params: tuple[Any, ...]
 ) -> np.dtype:
+    if getattr(primitive.impl, "keeps_precision", False) and all(isinstance(kind, np.dtype) and kind in FLOATS for kind in kinds):
+        return np.result_type(*kinds)
     examples = [np.ones(shape, k) if isinstance(k, np.dtype) else k(1) for k in kinds]
     with np.errstate(all="ignore"):
         return np.asarray(primitive.impl(*examples, **dict(params))).dtype

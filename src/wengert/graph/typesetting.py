@@ -41,7 +41,7 @@ class Typesetter:
 
     def pick(self, pair: tuple[str, str]) -> str:
         """One of a pair: for plain text, for LaTeX."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kind defines it
 
     def symbol(self, found: Infix | PrefixFunction | NamedFunction) -> str:
         """The sign or name of an operation."""
@@ -73,7 +73,7 @@ class Typesetter:
 
     def word(self, text: str) -> str:
         """A name of several letters."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kind defines it
 
     def operator(self, name: str) -> str:
         """The name of a function."""
@@ -81,15 +81,15 @@ class Typesetter:
 
     def parentheses(self, text: str) -> str:
         """In parentheses."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kind defines it
 
     def superscript(self, base: str, exponent: str) -> str:
         """A power."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kind defines it
 
     def fraction(self, above: str, below: str) -> str:
         """A fraction, in styles that stack."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kind defines it
 
     def transpose(self, text: str) -> str:
         """A transposed matrix."""

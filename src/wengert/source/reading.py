@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from wengert.source import runtime
 from wengert.source.calls import REPLACEMENTS
+from wengert.source.lines import source_blocks
 from wengert.source.memory import is_users_module
 from wengert.source.rewriting import GENERATED, Rewriter, is_readable
 from wengert.source.syntax import RUNTIME, arguments, load
@@ -120,12 +121,19 @@ def rename(code: types.CodeType, name: str, qualname: str) -> types.CodeType:
 def find_node(f: types.FunctionType) -> ast.FunctionDef | None:
     """The syntax tree of a function, with the line numbers of its file; None if there is no source."""
     try:
-        lines, first = inspect.getsourcelines(f.__code__)  # not that of a function that it wraps
-        text = textwrap.dedent("".join(lines))
-        if f.__code__.co_name == "<lambda>":
-            return find_lambda(f, text, first)
+        found = (parse_function(f, textwrap.dedent("".join(lines)), first) for lines, first in source_blocks(f))
+        return next((node for node in found if node is not None), None)
+    except (OSError, TypeError):
+        return None
+
+
+def parse_function(f: types.FunctionType, text: str, first: int) -> ast.FunctionDef | None:
+    """The syntax tree of a function from its lines; None if they are not its lines."""
+    if f.__code__.co_name == "<lambda>":
+        return find_lambda(f, text, first)
+    try:
         node = ast.parse(text).body[0]
-    except (OSError, TypeError, SyntaxError, IndexError):
+    except (SyntaxError, IndexError):
         return None
     if not isinstance(node, ast.FunctionDef) or node.name != f.__code__.co_name:
         return None

@@ -2,8 +2,10 @@
 
 from wengert.compiler.aspects import (
     by_numpy,
+    complex_numbers,
     contraction,
     elementwise,
+    fourier,
     indexing,
     linalg,
     predicates,
@@ -13,6 +15,7 @@ from wengert.compiler.aspects import (
     windows,
 )
 from wengert.compiler.simd import (
+    complex_functions,
     error_function,
     exponential,
     gamma,

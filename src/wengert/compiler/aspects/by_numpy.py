@@ -6,22 +6,13 @@ from wengert.compiler.forms.lowering import lowering
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP
 from wengert.ops.calculus import differences
-from wengert.ops.elementwise import arithmetic, bits, choices, complex_numbers, exponential, predicates, trigonometric
+from wengert.ops.elementwise import arithmetic, bits, choices, exponential, predicates, trigonometric
 from wengert.ops.indexing import subscripts, taking
-from wengert.ops.linear_algebra import (
-    cholesky,
-    factorizations,
-    gauge,
-    least_squares,
-    matrix_functions,
-    spectral,
-    structured,
-    systems,
-)
+from wengert.ops.linear_algebra import matrix_functions, spectral, structured
 from wengert.ops.reductions import cumulative, extremes, without_nan
 from wengert.ops.samples import histograms, sets, sorting
 from wengert.ops.shape import joining, rearranging
-from wengert.ops.signal import convolution, fourier
+from wengert.ops.signal import convolution
 from wengert.ops.special import bessel, entropy, error, gamma, incomplete, integrals, quantile
 
 lowering.without("a loop or a branch around the native code of what it holds", LOOP, SWITCH)
@@ -35,7 +26,6 @@ lowering.without(
         exponential.logaddexp2,
         trigonometric._sinc,
         choices.nextafter,
-        complex_numbers._angle,
     ),
     *(predicates.floor_divide, predicates._round, predicates.left_shift, predicates.right_shift, predicates._isclose),
     *(
@@ -83,33 +73,14 @@ lowering.without(
 )
 
 lowering.without(
-    "LAPACK factors the matrix",
-    *(
-        cholesky._cholesky,
-        factorizations._lu,
-        factorizations._lu_order,
-        factorizations._qr,
-        factorizations._independent,
-        factorizations._complement,
-    ),
-    *(spectral._eigh, spectral._eig, spectral._svd, gauge._anchor),
-    *(least_squares._lstsq, least_squares._pinv, least_squares._matrix_rank),
-    *(
-        systems.factored,
-        systems._solve,
-        systems._inv,
-        systems._det,
-        systems._det_sign,
-        systems._logdet,
-        systems._cofactor,
-    ),
+    "LAPACK factors the matrix, in Python so far",
+    spectral._eig,
     *(matrix_functions._expm, matrix_functions._expm_frechet, matrix_functions._logm, matrix_functions._logm_frechet),
     *(matrix_functions._sqrtm, structured._solve_banded, structured._sylvester),
 )
 
 lowering.without(
     "it is computed by Fourier transforms, or in a separate loop",
-    *(fourier._fft, fourier._ifft, fourier._rfft, fourier._irfft),
     *(
         convolution._convolution,
         convolution._convolution_signals,

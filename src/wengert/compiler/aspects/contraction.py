@@ -42,7 +42,7 @@ def expand_cross(x: Any, y: Any) -> Any:
 @expansion(ops.matmul)
 def expand_matmul(x: Any, y: Any) -> Any:
     """Products and sums if small, else one call of BLAS on matrices."""
-    if x.dtype.kind not in "fi" or y.dtype.kind not in "fi":
+    if x.dtype.kind == "b" or y.dtype.kind == "b":
         return None
     if x.ndim == 1 and y.ndim == 1:
         return sum_(x * y)
@@ -59,7 +59,7 @@ def vector_product(x: Any, y: Any, may_stay: bool = False) -> Any:
     """A product of a matrix, or a stack of them, and a vector; None if it `may_stay` as it is and does."""
     *_, m, k = x.shape
     dtype = np.result_type(x.dtype, y.dtype)
-    if dtype.kind != "f" or m * k <= SMALL_PRODUCT or (k <= NARROW and m >= TALL):
+    if dtype.kind == "i" or m * k <= SMALL_PRODUCT or (k <= NARROW and m >= TALL):
         return sum_(multiply(x, y), -1)
     if m <= NARROW and k >= TALL and is_matrix_transpose(x.node):
         return sum_(multiply(Symbol(x.node.args[0]), expand_dims(y, -1)), -2)
@@ -74,7 +74,7 @@ def product(x: Any, y: Any, may_stay: bool = False) -> Any:
     """A product of matrices, or of stacks of them; None if it `may_stay` as it is and does."""
     m, k, n = x.shape[-2], x.shape[-1], y.shape[-1]
     dtype = np.result_type(x.dtype, y.dtype)
-    if dtype.kind != "f" or m * k * n <= SMALL_PRODUCT or (max(k, n) <= NARROW and m >= TALL):
+    if dtype.kind == "i" or m * k * n <= SMALL_PRODUCT or (max(k, n) <= NARROW and m >= TALL):
         return sum_(multiply(expand_dims(x, -1), expand_dims(y, -3)), -2)
     if max(m, n) <= NARROW and k >= TALL and is_matrix_transpose(x.node):
         tall = Symbol(x.node.args[0])
@@ -94,7 +94,7 @@ def product(x: Any, y: Any, may_stay: bool = False) -> Any:
 @expansion(_einsum)
 def expand_einsum(x: Any, y: Any, subscripts: str) -> Any:
     """A matrix product, or a multiplication if nothing is summed."""
-    if x.dtype.kind not in "fi" or y.dtype.kind not in "fi":
+    if x.dtype.kind == "b" or y.dtype.kind == "b":
         return None
     plan = layout(subscripts)
     if plan.is_exchanged:

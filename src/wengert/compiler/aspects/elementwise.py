@@ -88,6 +88,13 @@ lowering.enter(on_floats(lambda x: x.abs()), complex_numbers.fabs)
 lowering.enter(on_floats(lambda x, y: x.copysign(y)), choices.copysign)
 
 
+@lowering(complex_numbers._angle)
+@on_floats
+def angle(x: Lanes) -> Lanes:
+    """Zero, or pi for negative numbers and negative zero."""
+    return select(x.is_nan(), x, select(x.bits() < 0, x.like(pi), 0.0))
+
+
 @lowering(choices.heaviside)
 @on_floats
 def heaviside(x: Lanes, y: Lanes) -> Lanes:

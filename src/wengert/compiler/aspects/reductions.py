@@ -15,7 +15,7 @@ from wengert.compiler.forms.lowering import Reduction, expansion, lowering
 from wengert.compiler.simd.lanes import Lanes, Type, select
 from wengert.ops.elementwise.arithmetic import reciprocal, sqrt, square
 from wengert.ops.elementwise.choices import maximum, minimum, where
-from wengert.ops.elementwise.complex_numbers import absolute
+from wengert.ops.elementwise.complex_numbers import absolute, imag, real
 from wengert.ops.elementwise.exponential import exp, log, power
 from wengert.ops.elementwise.predicates import isfinite, not_equal
 from wengert.ops.linear_algebra.norms import _norm
@@ -57,8 +57,8 @@ def greatest(type: Type) -> Any:
 
 lowering.enter(Reduction(add, lambda type: 0), sums._sum)
 lowering.enter(Reduction(multiply, lambda type: 1), _prod)
-lowering.enter(Reduction(larger, least), extremes._max)
-lowering.enter(Reduction(smaller, greatest), extremes._min)
+lowering.enter(Reduction(larger, least, is_ordered=True), extremes._max)
+lowering.enter(Reduction(smaller, greatest, is_ordered=True), extremes._min)
 lowering.enter(Reduction(lambda x, y: x & y, lambda type: True), logical._all)
 lowering.enter(Reduction(lambda x, y: x | y, lambda type: False), logical._any)
 
@@ -74,7 +74,7 @@ def expand_mean(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
 @expansion(sums._logsumexp)
 def expand_logsumexp(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
     """The exponentials of the distances to the largest term do not overflow."""
-    if not x.size:
+    if not x.size or x.dtype.kind == "c":
         return None
     largest, weights = scaled_exponentials(x, axis)
     total = log(sum_(weights, axis, keepdims=True)) + largest
@@ -104,10 +104,9 @@ def scaled_exponentials(x: Any, axis: tuple[int, ...]) -> tuple[Any, Any]:
 @expansion(_norm)
 def expand_norm(x: Any, ord: float, axis: tuple[int, ...], keepdims: bool) -> Any:
     """A root of a sum of powers."""
-    if x.dtype.kind == "c":
-        return None
     if ord == 2:
-        return sqrt(sum_(square(x), axis, keepdims=keepdims))
+        squares = square(real(x)) + square(imag(x)) if x.dtype.kind == "c" else square(x)
+        return sqrt(sum_(squares, axis, keepdims=keepdims))
     return power(sum_(power(absolute(x), ord), axis, keepdims=keepdims), 1.0 / ord)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import zlib
 
+import numpy as np
+
 from wengert.compiler.machine.native import Build
 
 
@@ -19,7 +21,7 @@ class Report:
         self.calls = [step for step in everywhere if step.startswith(("gemm", "trsm"))]
         self.fallbacks = [step.split()[1] for step in everywhere if step.startswith("NumPy:")]
         self.arena_bytes, self.code_bytes = program.arena, sum(map(len, build.code))
-        self.constant_bytes = sum(c.nbytes for c in program.constants)
+        self.constant_bytes = sum(np.asarray(c).nbytes for c in program.constants)
         self.seconds = build.seconds
         self.operations_traced, self.operations = build.operations
         self._text = build.text

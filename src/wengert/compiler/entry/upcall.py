@@ -158,12 +158,17 @@ def make_upcall(fallback: Fallback, program: Program, constants: Sequence[np.nda
     results = [
         (i, ResultMemory(r.spec)) for i, r in enumerate(fallback.results) if r is not None and r.spec is not None
     ]
+    transposed = [k for k, source in enumerate(fallback.operands) if source.is_transposed]
     count, has_one_result, size = len(operands), fallback.primitive.outputs == 1, program.arena
     lends_arena = any(isinstance(x, SharedOperand) and x.owner is None for x in operands)
 
     def call(table: int, *memory: Any) -> None:
         arena = Arena(table + 8 * arena_entry) if lends_arena else None
-        out = impl(*[x.array(m, table, arena) for x, m in zip(operands, memory[:count], strict=True)], **params)
+        given = [x.array(m, table, arena) for x, m in zip(operands, memory[:count], strict=True)]
+        for k in transposed:
+            given[k] = given[k].swapaxes(-1, -2)
+        out = impl(*given, **params)
+        del given
         for (i, result), address in zip(results, memory[count:], strict=True):
             result.write(address, out if has_one_result else out[i])
         if arena is not None:

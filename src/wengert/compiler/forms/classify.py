@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import Enum
 
 from wengert.compiler.forms.lowering import (
@@ -10,12 +11,13 @@ from wengert.compiler.forms.lowering import (
     Draw,
     Gather,
     Instructions,
+    MatrixFunction,
     Reduction,
     Routine,
     Scatter,
     View,
-    lowering,
     lowering_of,
+    native_code,
 )
 from wengert.compiler.schedule.affine import loop_position
 from wengert.compiler.schedule.gather import Written, is_native_key
@@ -43,6 +45,7 @@ class Form(Enum):
     VIEW = "only moves elements"
     CHOICE = "takes each element from one of several positions"
     UNROLLED = "reduction of few terms, unrolled"
+    MATRIX = "all elements of a small matrix at once"
     GATHER = "reads at computed indices"
     REDUCE = "reduction in a loop"
     SCATTER = "writes or adds at computed indices, in memory"
@@ -52,7 +55,7 @@ class Form(Enum):
     OUTPUT = "one output of a fallback that has several"
 
 
-COMPUTED = (Form.ELEMENT, Form.DRAW, Form.CHOICE, Form.UNROLLED, Form.GATHER)
+COMPUTED = (Form.ELEMENT, Form.DRAW, Form.CHOICE, Form.UNROLLED, Form.MATRIX, Form.GATHER)
 
 
 def form_of(node: Node, rows: tuple[int, ...], is_tiny: bool = False) -> Form:
@@ -63,7 +66,7 @@ def form_of(node: Node, rows: tuple[int, ...], is_tiny: bool = False) -> Form:
         return Form.OUTPUT
     if node.primitive in (LOOP, SWITCH):
         return Form.LOOP if is_native_control(node) else Form.FALLBACK
-    found = lowering.of(node.primitive)
+    found = native_code(node)
     if isinstance(found, Routine):
         return Form.ROUTINE if found.is_for(node) else Form.FALLBACK
     has_specs = node.spec.__class__ is Spec and all(x.dtype in SUPPORTED for x in (node, *node.args))
@@ -80,17 +83,21 @@ def is_native_control(node: Operation) -> bool:
 
 def _native_form(node: Operation, rows: tuple[int, ...], is_tiny: bool) -> Form | None:
     """The form of an operation on supported dtypes; None if NumPy runs it."""
-    match lowering.of(node.primitive):
-        case View():
-            return Form.VIEW
+    match native_code(node):
         case Instructions() as found:
             return Form.ELEMENT if found.is_for([a.spec for a in node.args], node.spec) else None
+        case View():
+            return Form.VIEW
         case Draw():
             return Form.DRAW
-        case Reduction():
-            return _reduction_form(node, rows, is_tiny)
-        case Choice() as found:
-            return _choice_form(node, found, is_tiny)
+        case MatrixFunction() as function:
+            return Form.MATRIX if function.is_for(node) else None
+        case Reduction() as reduction:
+            is_complex = node.args[0].dtype.kind == "c"
+            return None if is_complex and reduction.is_ordered else _reduction_form(node, rows, is_tiny)
+        case Choice() as choice:
+            loses_parts = node.dtype.kind != "c" and any(a.dtype.kind == "c" for a in node.args)
+            return None if loses_parts else _choice_form(node, choice, is_tiny)
         case Gather() if is_native_key(node.params["key"], node.args[0].shape, node.args[1:]):
             return Form.GATHER
     return None
@@ -123,9 +130,9 @@ def can_scatter(node: Operation) -> bool:
         return False
     written = Written.by(node)
     if written.base is None:
-        return written.shape == written.value.shape and node.dtype.kind in "fi"
+        return written.shape == written.value.shape and node.dtype.kind in "fic"
     if written.adds:
-        return node.dtype.kind in "fi" and (written.value.dtype == node.dtype or written.value.weak in (int, bool))
+        return node.dtype.kind in "fic" and (written.value.dtype == node.dtype or written.value.weak in (int, bool))
     return node.dtype.kind != "i" or written.value.dtype.kind != "f"  # NumPy converts floats to integers
 
 
@@ -142,13 +149,15 @@ def is_small_update(node: Operation) -> bool:
 
 def is_update(node: Operation) -> bool:
     """Whether an operation writes to a copy of its first operand, or adds to it."""
-    found = lowering.of(node.primitive)
+    found = native_code(node)
     return isinstance(found, Scatter) and found.arity == 2
 
 
 def operation_cost(node: Operation) -> int:
     """The cost of one element, in additions."""
-    found = lowering.of(node.primitive)
+    found = native_code(node)
+    if isinstance(found, MatrixFunction):
+        return max(found.flops(node) // max(math.prod(node.shape[found.lead(node) :]), 1), 1)
     return found.cost if found is not None else 1
 
 
@@ -156,4 +165,9 @@ def scalar_operations(node: Operation) -> int:
     """The number of scalar operations of a node."""
     if node.spec.__class__ is not Spec:
         return 0
-    return max(node.size, node.args[0].size) if isinstance(lowering.of(node.primitive), Reduction) else node.size
+    match native_code(node):
+        case Reduction():
+            return max(node.size, node.args[0].size)
+        case MatrixFunction():
+            return node.size * operation_cost(node)
+    return node.size

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from wengert.compiler.program.failures import LARGEST_ORDER
 from wengert.compiler.schedule.affine import Position, Read
 from wengert.compiler.simd.lanes import Lanes, Type
 from wengert.core.aspects import Aspect
@@ -26,8 +27,14 @@ from wengert.graph.ir import Operation
 if TYPE_CHECKING:
     from wengert.compiler.routines.call import RoutineCall
 
-SUPPORTED = frozenset(map(np.dtype, ("f8", "f4", "i8", "i4", "?")))
+SUPPORTED = frozenset(map(np.dtype, ("f8", "f4", "c16", "c8", "i8", "i4", "?")))
 """The dtypes of native arithmetic."""
+FLOATS = frozenset(map(np.dtype, ("f8", "f4")))
+MOST_FLOPS = 1500
+"""The most operations for one small matrix that are written out: LLVM's time is proportional to them."""
+
+Rows = Sequence[Sequence[Lanes]]
+"""The elements of a matrix."""
 
 
 class Lowering:
@@ -41,7 +48,7 @@ class Instructions(Lowering):
     """Each element by instructions on lanes, as NumPy computes it.
 
     `body` is called with one value for each operand, all of one type, and with the operation's parameters as keywords.
-    `results` are the kinds of dtypes that it supports: "f" floats, "i" integers, "b" booleans.
+    `results` are the kinds of dtypes that it supports: "f" floats, "c" complex numbers, "i" integers, "b" booleans.
     """
 
     def __init__(self, body: Callable[..., Lanes], results: str, cost: int = 1):
@@ -142,11 +149,16 @@ class Gather(Lowering):
 
 
 class Reduction(Lowering):
-    """Folds the elements along axes: `fold` combines two partial results, `identity` is the initial one of a type."""
+    """Folds the elements along axes: `fold` combines two partial results, `identity` is the initial one of a type.
 
-    def __init__(self, fold: Callable[[Lanes, Lanes], Lanes], identity: Callable[[Type], Any]):
+    With `is_ordered`, it compares elements, which have an order: complex numbers have none here.
+    """
+
+    def __init__(
+        self, fold: Callable[[Lanes, Lanes], Lanes], identity: Callable[[Type], Any], is_ordered: bool = False
+    ):
         super().__init__()
-        self.fold, self.identity = fold, identity
+        self.fold, self.identity, self.is_ordered = fold, identity, is_ordered
 
 
 class Routine(Lowering):
@@ -154,7 +166,7 @@ class Routine(Lowering):
 
     `write` adds the instructions of a call, and may return whether the routine failed: then NumPy runs the operation,
     which raises the error. `may_fail` and `workspace`, in bytes, are known before. With `reads_transposed`, operands
-    may be stored with their last two axes exchanged; with `reads_strided`, they may be matrices that are part of others.
+    may be stored with their last two axes exchanged; with `reads_strided`, they may be parts of larger arrays.
     """
 
     def __init__(
@@ -171,7 +183,55 @@ class Routine(Lowering):
         self.reads_transposed, self.reads_strided = reads_transposed, reads_strided
 
 
+class MatrixFunction(Lowering):
+    """All elements of a small matrix, or number, at once: from those of the matrices of the operands.
+
+    `body` is called with a `MatrixCall` and the operation's parameters as keywords, and returns the rows of the result,
+    whose last axes, as many as `core`, they are. `flops` estimates its operations for one matrix of a node. Only the
+    first `operands` of a node are read. It is for real matrices of orders up to 8 whose work is small.
+    """
+
+    def __init__(
+        self,
+        body: Callable[..., Rows],
+        flops: Callable[[Operation], int],
+        core: int = 2,
+        operands: int = 1,
+        may_fail: Callable[[Operation], bool] = lambda node: False,
+    ):
+        super().__init__()
+        self.body, self.flops, self.core, self.operands, self.may_fail = body, flops, core, operands, may_fail
+
+    def is_for(self, node: Operation) -> bool:
+        """Whether the matrices are small."""
+        read = node.args[: self.operands]
+        shapes = [a.shape[-2:] for a in read]
+        return (
+            all(a.dtype in FLOATS and a.spec.__class__ is Spec for a in (node, *read))
+            and all(0 < n <= LARGEST_ORDER for shape in shapes for n in shape)
+            and self.flops(node) <= MOST_FLOPS
+        )
+
+    def lead(self, node: Operation) -> int:
+        """The number of axes of a node before those of its matrices."""
+        return node.ndim - self.core
+
+
+class Alternatives(Lowering):
+    """Several native codes of one operation: a node has the first of them that is for it, or none."""
+
+    def __init__(self, *members: MatrixFunction | Routine):
+        super().__init__()
+        self.members = members
+
+
 lowering: Aspect[Lowering] = Aspect("lowering", "its native code", rest="its expansion is compiled")
+
+complex_lowering: Aspect[Instructions] = Aspect(
+    "complex_lowering",
+    "its instructions for complex numbers",
+    rest="NumPy runs it on complex numbers, or only moves them",
+)
 
 expansion: Aspect[Callable[..., Any]] = Aspect(
     "expansion",
@@ -184,15 +244,31 @@ expansion: Aspect[Callable[..., Any]] = Aspect(
 L = TypeVar("L", bound=Lowering)
 
 
-def lowering_of(node: Operation, kind: type[L]) -> L:
-    """The native code of an operation, known to be of this class."""
+def native_code(node: Operation) -> Lowering | None:
+    """The native code of a node: of several alternatives the one that is for it, and instructions for its dtypes."""
     found = lowering.of(node.primitive)
+    if isinstance(found, Alternatives):
+        return next((member for member in found.members if member.is_for(node)), None)
+    if is_complex(node) and (found is None or isinstance(found, Instructions)):
+        return complex_lowering.of(node.primitive)
+    return found
+
+
+def is_complex(node: Operation) -> bool:
+    """Whether a node has complex numbers among its operands, or gives them; not if it has several results."""
+    return any(x.spec.__class__ is Spec and x.dtype.kind == "c" for x in (node, *node.args))
+
+
+def lowering_of(node: Operation, kind: type[L]) -> L:
+    """The native code of a node, known to be of this class."""
+    found = native_code(node)
     assert isinstance(found, kind), node.primitive.name
     return found
 
 
 def common_kind(operands: Sequence[Any], out: Spec) -> str:
     """The type that an operation computes in; `operands` are specs, or the types of Python numbers."""
-    if out.dtype.kind != "b":
-        return Type.from_dtype(out.dtype).kind
-    return Type.from_dtype(np.result_type(*[o.dtype if isinstance(o, Spec) else o(1) for o in operands])).kind
+    has_complex = any(o is complex or isinstance(o, Spec) and o.dtype.kind == "c" for o in operands)
+    if out.dtype.kind == "b" or (has_complex and out.dtype.kind != "c"):
+        return Type.from_dtype(np.result_type(*[o.dtype if isinstance(o, Spec) else o(1) for o in operands])).kind
+    return Type.from_dtype(out.dtype).kind

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TypeGuard
 
+import numpy as np
+
 from wengert.graph.ir import Node, Operation, is_a
 from wengert.ops.shape.reshaping import _transpose
 
@@ -21,9 +23,14 @@ def is_stack(matrices: Node) -> bool:
 
 
 def are_float_stacks(node: Operation) -> bool:
-    """Whether the operands are matrices of one floating-point dtype, or stacks of them without broadcasting."""
+    """Whether the operands are matrices of one real or complex dtype, or stacks of them without broadcasting."""
     stack = node.shape[:-2]
-    return node.dtype.kind == "f" and all(
+    return node.dtype.kind in "fc" and all(
         a.ndim >= 2 and a.dtype == node.dtype and (math.prod(a.shape[:-2]) == 1 or a.shape[:-2] == stack)
         for a in node.args
     )
+
+
+def blas_letter(dtype: np.dtype) -> str:
+    """How the names of the functions for a dtype begin: dgemm, zgemm."""
+    return {"f": "s", "d": "d", "F": "c", "D": "z"}[dtype.char]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from wengert.compiler.call.inline import inline_calls
+from wengert.compiler.forms.columns import stack_columns
 from wengert.compiler.forms.expand import expand
+from wengert.compiler.forms.factors import drop_factors
 from wengert.compiler.forms.softmax import share_exponentials
 from wengert.control.rolling import roll
 from wengert.graph.graph import Graph
@@ -21,9 +23,9 @@ TIDY = (fold, merge_common, simplify, merge_views)
 
 def prepare(graph: Graph, rolls: bool = True) -> Graph:
     """The graph as it is scheduled; with `rolls`, parts that repeat themselves become loops."""
-    whole = inline_calls(graph)
+    whole = drop_factors(inline_calls(graph))
     optimised = run_until_stable(roll(whole) if rolls else whole, REWRITES)
-    expanded = expand(share_exponentials(optimised))
+    expanded = expand(share_exponentials(stack_columns(optimised)))
     return expanded if expanded.outputs == optimised.outputs else run_until_stable(expanded, TIDY)
 
 

@@ -13,7 +13,8 @@ from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.kernels.row_sums import RowAccumulator, RowReader, find_row
 from wengert.compiler.program.memory_plan import Memory, address
 from wengert.compiler.schedule.affine import ZERO, Affine, Position, flat_index
-from wengert.compiler.simd.lane_operations import fold_lanes
+from wengert.compiler.simd.complex_lanes import Variable
+from wengert.compiler.simd.lane_operations import fold_lanes, load_element, store_element
 from wengert.compiler.simd.lanes import Code, Lanes, Type, fma, select
 from wengert.graph.ir import Operation
 
@@ -23,7 +24,7 @@ class Accumulator(NamedTuple):
 
     node: Operation
     kept: Position
-    variables: list[Lanes]
+    variables: list[Variable]
 
 
 class Accumulators:
@@ -39,7 +40,7 @@ class Accumulators:
             type = accumulator_type(node, plan.lanes)
             identity = lowering_of(node, Reduction).identity(type)
             for kept in dict.fromkeys(self.kept_position(node, inner) for inner in plan.inner_positions(node.args[0])):
-                variables = [self.code.variable(type, identity) for _ in range(plan.accumulators)]
+                variables = [Variable(self.code, type, identity) for _ in range(plan.accumulators)]
                 self.all.append(Accumulator(node, kept, variables))
 
     def add_row(self, node: Operation) -> bool:
@@ -47,7 +48,13 @@ class Accumulators:
         plan, (operand,), factors = self.plan, node.args, self.elements.factors(node)
         inner = list(plan.inner_positions(operand))
         is_of_lanes = plan.vector_axis in plan.axes and plan.lanes > 1 and max(node.params["axis"]) < len(plan.domain)
-        if factors is None or not is_of_lanes or plan.accumulators > 1 or 2 * len(inner) < plan.lanes:
+        if (
+            factors is None
+            or node.dtype.kind != "f"
+            or not is_of_lanes
+            or plan.accumulators > 1
+            or 2 * len(inner) < plan.lanes
+        ):
             return False
         lead = plan.position(operand)
         for x, y in (factors, factors[::-1]):
@@ -73,7 +80,7 @@ class Accumulators:
             type, fold = accumulator_type(node, self.plan.lanes), lowering_of(node, Reduction).fold
             factors, lead = elements.factors(node), self.plan.position(operand)
             positions = [lead + i for i in self.plan.inner_positions(operand) if self.kept_position(node, i) == kept]
-            old = total = self.code.load(variable, type)
+            old = total = variable.load()
             if factors is not None:
                 for position in positions:
                     at = [(a, elements.operand_position(a, operand, position)) for a in factors]
@@ -84,7 +91,7 @@ class Accumulators:
                 total = fold(old, reduce(fold, terms))
             if fresh is not None and type.lanes > 1:
                 total = select(fresh, total, old)
-            self.code.store(total, variable)
+            variable.store(total)
 
     def store(self, piece: Lanes | None) -> None:
         """Store the reductions, as results or as those of one piece."""
@@ -95,7 +102,7 @@ class Accumulators:
             sums.store(code.offset(base, elements.evaluate(index, False), sums.reader.type))
         for node, kept, variables in self.all:
             fold, type = lowering_of(node, Reduction).fold, accumulator_type(node, plan.lanes)
-            value = reduce(fold, (code.load(variable, type) for variable in variables))
+            value = reduce(fold, (variable.load() for variable in variables))
             if plan.vector_axis in plan.axes and type.lanes > 1:
                 value = fold_lanes(fold, value)
             elements.write_memory(*self.target(node, kept, piece), value)
@@ -123,8 +130,11 @@ def write_combination(code: Code, reductions: Sequence[Operation], memory: Memor
         stored = type.in_memory
         source, target = address(code, memory.partials[node]), address(code, memory.target(node))
         with code.loop(0, node.size) as e:
-            total = code.variable(type, code.load(code.offset(source, e, stored), stored).to(type.kind))
+            first = load_element(code, code.offset(source, e, stored), stored, stored.align, True)
+            total = Variable(code, type, first.to(type.kind))
             with code.loop(1, pieces) as piece:
-                term = code.load(code.offset(source, piece * node.size + e, stored), stored).to(type.kind)
-                code.store(fold(code.load(total, type), term), total)
-            code.store(code.load(total, type).to(stored.kind), code.offset(target, e, stored))
+                term = load_element(
+                    code, code.offset(source, piece * node.size + e, stored), stored, stored.align, True
+                )
+                total.store(fold(total.load(), term.to(type.kind)))
+            store_element(total.load().to(stored.kind), code.offset(target, e, stored), stored.align)

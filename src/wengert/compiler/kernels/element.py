@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.forms.classify import Form
-from wengert.compiler.forms.lowering import Draw, Instructions, Reduction, common_kind, lowering_of
+from wengert.compiler.forms.lowering import Draw, Instructions, MatrixFunction, Reduction, common_kind, lowering_of
 from wengert.compiler.kernels.element_sources import SUM, Element, ElementSources
 from wengert.compiler.kernels.row_sums import sum_of_products
+from wengert.compiler.program.failures import OUT_OF_BOUNDS, Failure
 from wengert.compiler.program.memory_plan import Pointers
 from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, Read, flat_index, lane_stride
 from wengert.compiler.schedule.gather import IndexedPosition, gather_source
 from wengert.compiler.schedule.schedule import Schedule
+from wengert.compiler.simd.complex_lanes import Complex, constant
 from wengert.compiler.simd.lane_operations import (
     any_lane,
     gather_lanes,
@@ -28,9 +30,11 @@ from wengert.compiler.simd.lane_operations import (
     pick_lanes,
     scatter_lanes,
     splat,
+    store_element,
 )
 from wengert.compiler.simd.lanes import I64, Code, Lanes, Type, fma, select
 from wengert.compiler.simd.transposes import LONGEST, block_start, block_width, read_block
+from wengert.compiler.small_matrices.call import MatrixCall
 from wengert.graph.ir import Constant, Node, Operation
 
 
@@ -44,8 +48,9 @@ class Elements(ElementSources):
         self.counters: dict[Counter, Lanes] = {}
         self.affine_values: dict[Any, Lanes] = {}
         self.splats: dict[tuple[str, int], Lanes] = {}
+        self.factorizations: dict[Any, Any] = {}
         self.blocks: dict[tuple[str, Affine, Type], list[Lanes]] = {}
-        self.out_of_bounds: Lanes | None = None
+        self.failures: Lanes | None = None  # a variable with the bits of what failed
         self.overwritten: set[Node] = set()  # inputs whose memory the kernel may write its results to
 
     def forget(self) -> None:
@@ -53,6 +58,7 @@ class Elements(ElementSources):
         self.known.clear()
         self.affine_values.clear()
         self.splats.clear()
+        self.factorizations.clear()
         self.blocks.clear()
 
     def at(self, node: Node, position: Position) -> Lanes:
@@ -81,7 +87,7 @@ class Elements(ElementSources):
         if self.schedule.forms[node] is not Form.UNROLLED or self.is_stored(node):
             return None
         assert isinstance(node, Operation)
-        if self.factors(node) is None:
+        if self.factors(node) is None or node.dtype.kind != "f":
             return None
         terms = self.sources(node, position)
         return sum_of_products(self, terms[::2], terms[1::2], Type.from_dtype(node.dtype))
@@ -101,10 +107,14 @@ class Elements(ElementSources):
             return parts[0]
         if form is Form.UNROLLED:
             return self.fold_terms(node, parts)
+        if form is Form.MATRIX:
+            self.compute_matrix(node, position, parts)
+            return self.known[node, position]
         if form is Form.DRAW:
             return self.draw(node, position, parts)
         kind_of_number = common_kind([a.operand for a in node.args], node.spec)
-        value = lowering_of(node, Instructions).write(self.align(parts), kind_of_number, node.params)
+        instructions = lowering_of(node, Instructions)
+        value = instructions.write(self.align(parts), kind_of_number, node.params)
         return value.to(Type.from_dtype(node.dtype).kind)
 
     # Lanes
@@ -118,6 +128,8 @@ class Elements(ElementSources):
         """One value in every lane, written once in a block."""
         if x.type.lanes == lanes:
             return x
+        if isinstance(x, Complex):
+            return x.of_parts(lambda part: self.splat(part, lanes))
         if x.text[0] != "%":
             type = Type(x.type.kind, lanes)
             return Lanes(self.code, f"splat ({x.type.scalar} {x.text})", type)
@@ -166,7 +178,7 @@ class Elements(ElementSources):
         """An element of a value in memory; zero outside its bounds, for reads that a choice then ignores."""
         if isinstance(node, Constant) and (node.weak or node.size == 1):
             value = node.value.item() if isinstance(node.value, np.ndarray | np.generic) else node.value
-            return self.code.constant(value, Type.from_dtype(node.dtype))
+            return constant(self.code, value, Type.from_dtype(node.dtype))
         mask = None
         if not self.is_flat:
             for i, n in zip(position, node.shape, strict=True):
@@ -187,7 +199,7 @@ class Elements(ElementSources):
         """Elements from memory: neighbours at once, one for all lanes, or each lane by itself."""
         code = self.code
         stride, lanes = lane_stride(index)
-        align = type.bits // 8
+        align = type.align
         first = self.evaluate(index, False)
         if mask is not None:
             lanes = max(lanes, mask.type.lanes)
@@ -213,7 +225,7 @@ class Elements(ElementSources):
     def read_column(self, base: Lanes, index: Affine, type: Type, size: int, is_overwritten: bool) -> Lanes | None:
         """Lanes that are a short row apart in an array of `size` elements, from a block of columns read once."""
         stride, lanes = lane_stride(index)
-        if stride > LONGEST:
+        if stride > LONGEST or type.is_complex:
             return None
         column = index.constant % stride
         start = block_start(column, stride, lanes)
@@ -239,11 +251,10 @@ class Elements(ElementSources):
         value = value.to(value.type.in_memory.kind)
         stride, lanes = lane_stride(index)
         value = self.splat(value, lanes)
-        align = value.type.bits // 8
         if lanes == 1 or stride == 1:
-            self.code.store(value, self.code.offset(base, self.evaluate(index, False), value.type), align)
+            store_element(value, self.code.offset(base, self.evaluate(index, False), value.type), value.type.align)
         else:
-            scatter_lanes(value, base, self.evaluate(index, True), align)
+            scatter_lanes(value, base, self.evaluate(index, True), value.type.align)
 
     # Operations that are not elementwise
 
@@ -253,7 +264,7 @@ class Elements(ElementSources):
         value: Lanes | None = None
         for read in reversed(reads):
             known = None if read.operand is None else self.known[node.args[read.operand], read.position]
-            part = self.code.constant(0, Type(kind)) if known is None else known.to(kind)
+            part = constant(self.code, 0, Type(kind)) if known is None else known.to(kind)
             if value is None:
                 value = part
                 continue
@@ -282,9 +293,23 @@ class Elements(ElementSources):
         if self.factors(node) is not None:
             pairs = zip(terms[::2], terms[1::2], strict=True)
             return reduce(lambda total, pair: fma(pair[0], pair[1], total), pairs, terms[0].like(0.0))
-        if node.primitive is SUM and terms[0].type.is_float:
+        if node.primitive is SUM and terms[0].type.part.is_float:
             terms[0] = terms[0] + 0.0
         return reduce(lowering_of(node, Reduction).fold, terms)
+
+    def compute_matrix(self, node: Operation, position: Position, parts: Sequence[Lanes]) -> None:
+        """All elements of a small matrix."""
+        found, type = lowering_of(node, MatrixFunction), Type.from_dtype(node.dtype)
+        matrices, elements = [], iter(parts)
+        for a in node.args[: found.operands]:
+            rows, columns = a.shape[-2:]
+            aligned = self.align([next(elements).to(type.kind) for _ in range(rows * columns)])
+            matrices.append([aligned[i * columns : (i + 1) * columns] for i in range(rows)])
+        results = found.body(MatrixCall(matrices, self.factorizations, self.splat, self.fail), **node.params)
+        lead = position[: found.lead(node)]
+        shape = node.shape[found.lead(node) :]
+        for index, value in zip(np.ndindex(shape), [x for row in results for x in row], strict=True):
+            self.known[node, (*lead, *map(Affine, index))] = value
 
     def gather(self, node: Operation, position: Position) -> Lanes:
         """An element at an index that other values give."""
@@ -299,7 +324,7 @@ class Elements(ElementSources):
             value = self.read_memory(base, affine, type, None, is_overwritten)
         else:
             index = start if affine == ZERO else self.sum(start, self.evaluate(affine, True))
-            value = gather_lanes(base, index, Type(type.kind, index.type.lanes), type.bits // 8, None)
+            value = gather_lanes(base, index, Type(type.kind, index.type.lanes), type.align, None)
         return value.ne(0) if source.dtype.kind == "b" else value
 
     def computed_index(self, arrays: Sequence[Node], indexed: IndexedPosition) -> tuple[Lanes | None, Affine]:
@@ -319,14 +344,14 @@ class Elements(ElementSources):
                 index = self.known[next(elements)].to("i64")
                 index = select(index < 0, index + axis.extent, index)
                 bad = (index < 0) | (index >= axis.extent)
-                self.flag_out_of_bounds(bad)
+                self.fail(bad, OUT_OF_BOUNDS)
                 index = select(bad, index.like(0), index)
                 total = self.sum(total, index * stride if stride != 1 else index)
             stride *= axis.extent
         return total, affine
 
-    def flag_out_of_bounds(self, bad: Lanes) -> None:
-        """Set the flag of the kernel if any index is out of bounds."""
-        if self.out_of_bounds is not None:
-            some, code = any_lane(bad), self.code
-            code.store(code.load(self.out_of_bounds, Type("i1")) | some, self.out_of_bounds)
+    def fail(self, condition: Lanes, failure: Failure) -> None:
+        """Note a failure where a condition holds in any lane."""
+        if self.failures is not None:
+            code, bit = self.code, any_lane(condition).to("i64")
+            code.store(code.load(self.failures, I64) | (bit << failure.bit if failure.bit else bit), self.failures)

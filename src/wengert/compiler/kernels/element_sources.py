@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
+import numpy as np
+
 from wengert.compiler.forms.classify import Form
-from wengert.compiler.forms.lowering import Choice, View, lowering_of
+from wengert.compiler.forms.lowering import Choice, MatrixFunction, View, lowering_of
 from wengert.compiler.schedule.affine import Affine, Position, Read, broadcast_position
 from wengert.compiler.schedule.gather import IndexedPosition, gather_source
 from wengert.compiler.schedule.schedule import Schedule
@@ -56,6 +58,8 @@ class ElementSources:
             return [(node.args[r.operand], r.position) for r in self.reads(node, position) if r.operand is not None]
         if form is Form.GATHER:
             return self.index_elements(node.args[1:], gather_source(node, position))
+        if form is Form.MATRIX:
+            return self.matrix_elements(node, position)
         if form is Form.UNROLLED:
             factors = self.factors(node)
             if factors is None:
@@ -104,7 +108,17 @@ class ElementSources:
             return None
         x, y = product.args
         is_only_use = self.schedule.uses[product] == 1 and not self.is_stored(product)
-        return (x, y) if is_only_use and node.dtype.kind == "f" and x.dtype == y.dtype == node.dtype else None
+        return (x, y) if is_only_use and node.dtype.kind in "fc" and x.dtype == y.dtype == node.dtype else None
+
+    def matrix_elements(self, node: Operation, position: Position) -> list[Element]:
+        """All elements of the matrices that a matrix is computed from, one operand after the other, by rows."""
+        found = lowering_of(node, MatrixFunction)
+        lead = position[: found.lead(node)]
+        return [
+            (a, (*broadcast_position(lead, a.shape[:-2]), Affine(i), Affine(j)))
+            for a in node.args[: found.operands]
+            for i, j in np.ndindex(a.shape[-2:])
+        ]
 
     def index_elements(self, arrays: Sequence[Node], indexed: IndexedPosition) -> list[Element]:
         """The elements of the index arrays, which broadcast against each other."""

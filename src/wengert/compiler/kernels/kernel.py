@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
-from wengert.compiler.forms.classify import Form
 from wengert.compiler.kernels.accumulators import Accumulators, write_combination
 from wengert.compiler.kernels.element import Elements
-from wengert.compiler.kernels.loop_plan import ACCUMULATORS, PIECES, LoopPlan
+from wengert.compiler.kernels.loop_plan import ACCUMULATORS, LARGE, PIECES, SHARED, LoopPlan
 from wengert.compiler.program.memory_plan import POINTER, Memory, Pointers
 from wengert.compiler.schedule.affine import Affine
 from wengert.compiler.schedule.gather import Written
@@ -28,17 +27,24 @@ from wengert.graph.ir import Operation
 class KernelText(NamedTuple):
     """The LLVM text of a kernel.
 
-    Its outermost loop runs to `extent` in steps of `grain`; `combine` folds the results of its pieces.
+    Its outermost loop runs to `extent` in steps of `grain`, and threads may share it if it `is_shared`; `work` is the
+    number of scalar operations. `combine` folds the results of its pieces.
     """
 
     name: str
     text: str
     extent: int
     grain: int
-    is_large: bool
+    work: int
+    is_shared: bool
     combine: str | None
     code: Code
     is_inline: bool = False
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it takes long, on all cores."""
+        return self.is_shared and self.work >= LARGE
 
     @property
     def length(self) -> int:
@@ -82,8 +88,8 @@ class KernelWriter:
     def write(self) -> KernelText:
         """The text of the kernel."""
         plan, elements = self.plan, self.elements
-        if self.kernel.scatter is not None or any(self.schedule.forms[n] is Form.GATHER for n in plan.nodes):
-            elements.out_of_bounds = self.code.variable(Type("i1"), False)
+        if self.kernel.scatter is not None or any(map(self.schedule.may_fail, plan.computed_nodes)):
+            elements.failures = self.code.variable(I64, 0)
         is_cut, outer = plan.cut_axis is not None, next(iter([*plan.kept_axes, *plan.reduced_axes]), None)
         begin, end = Lanes(self.code, "%begin", I64), Lanes(self.code, "%end", I64)
         with ExitStack() as loops:
@@ -111,7 +117,8 @@ class KernelWriter:
         has_threads = (is_cut or outer in plan.kept_axes) and self.kernel.scatter is None and extent >= 2 * grain
         is_inline = self.schedule.is_inline
         text = kernel_function(self.name, self.code, is_inline)
-        return KernelText(self.name, text, extent, grain, plan.is_large and has_threads, combine, self.code, is_inline)
+        is_shared = plan.work >= SHARED and has_threads
+        return KernelText(self.name, text, extent, grain, plan.work, is_shared, combine, self.code, is_inline)
 
     @contextmanager
     def loop(self, start: Lanes | int, stop: Lanes | int, step: int) -> Iterator[Lanes]:
@@ -165,12 +172,14 @@ class KernelWriter:
         elements.write_memory(target, index, value)
 
     def return_status(self) -> None:
-        """Add whether an index was out of bounds to the status of the program."""
-        code, flag = self.code, self.elements.out_of_bounds
-        if flag is not None:
-            status = code.load(Lanes(code, "%table", PTR), PTR)
-            bad = code.load(flag, Type("i1")).to("i64")
-            code.store(code.load(status, I64) | bad, status)
+        """Add the failures to the status of the program."""
+        code = self.code
+        if self.elements.failures is not None:
+            status, failures = code.load(Lanes(code, "%table", PTR), PTR), code.load(self.elements.failures, I64)
+            if self.plan.work >= SHARED:  # other threads may add theirs
+                code.add(f"atomicrmw or {status.typed}, {failures.typed} monotonic", I64)
+            else:
+                code.store(code.load(status, I64) | failures, status)
 
     # Reductions
 

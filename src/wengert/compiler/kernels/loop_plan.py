@@ -17,10 +17,10 @@ from wengert.graph.ir import Node, Operation
 
 PIECES = 32
 """The number of pieces of a long reduction."""
-LARGE = 400_000
-"""The number of scalar operations from which threads are used."""
-LARGE_IN_LOOP = 4 * LARGE
-"""The same in the body of a loop, where they are started in each step."""
+SHARED, LARGE = 60_000, 400_000
+"""The numbers of scalar operations from which threads that are awake share a kernel, about five microseconds, and from
+which a kernel is large: other threads of Python may run meanwhile, and it is compiled with all optimisations.
+"""
 STACK = 4 << 20
 """Bytes that the values of a very long kernel may take on the stack; with more, fewer lanes are used."""
 ACCUMULATORS = 4
@@ -44,14 +44,13 @@ class LoopPlan:
         self.counters = [Counter(i, n) for i, n in enumerate(self.domain)]
         self.vector_axis, self.lanes = self.choose_vector(vector_bytes() // widest)
         self.counters = [Counter(i, n, self.grain(i)) for i, n in enumerate(self.domain)]
-        self.is_large = self.work >= (LARGE_IN_LOOP if schedule.is_body else LARGE)
         self.cut_axis = self.choose_cut()
         last = lambda i: i == self.vector_axis
         self.kept_axes = sorted([i for i in range(len(self.domain)) if i not in self.axes], key=last)
         self.reduced_axes = sorted([i for i in range(len(self.domain)) if i in self.axes], key=last)
 
     def survey(self) -> tuple[list[Node], int, int, bool]:
-        """The values, the work, the bytes of the widest element, and whether the loop is flat.
+        """The values, the work, the bytes of the widest lane, and whether the loop is flat.
 
         A single number, and what it is computed from, is the same for all elements: it does not decide.
         """
@@ -64,8 +63,8 @@ class LoopPlan:
             node, is_single = stack.pop()
             is_single = is_single or (node.size == 1 and (size > 1 or schedule.forms[node] is Form.GIVEN))
             if not is_single:
-                if node.dtype.kind in "fi":
-                    widest = max(widest, node.dtype.itemsize)
+                if node.dtype.kind in "fic":
+                    widest = max(widest, node.dtype.itemsize // (1 + (node.dtype.kind == "c")))
                 has_one_shape = has_one_shape and node.shape == shape
             if sources.is_stored(node):
                 continue
@@ -84,6 +83,11 @@ class LoopPlan:
         in_rows = any(schedule.loop_ndim(node) < node.ndim for node, _ in seen)
         is_flat = has_one_shape and is_whole and not schedule.is_tiny and not in_rows
         return list({node: None for node, _ in seen}), size * max(per_element, 1), widest, is_flat
+
+    @property
+    def computed_nodes(self) -> list[Node]:
+        """The values that it computes, rather than reads."""
+        return [node for node in self.nodes if not self.sources.is_stored(node)]
 
     def choose_vector(self, lanes: int) -> tuple[int | None, int]:
         """The axis with SIMD lanes and their number: a long axis along which most elements are neighbours in memory."""
@@ -111,7 +115,7 @@ class LoopPlan:
     def choose_cut(self) -> int | None:
         """The axis along which a large reduction to few elements is cut into pieces."""
         kept = math.prod(n for i, n in enumerate(self.domain) if i not in self.axes)
-        if not (self.kernel.reductions and self.axes and self.is_large and kept < 16):
+        if not (self.kernel.reductions and self.axes and self.work >= SHARED and kept < 16):
             return None
         axis = max(self.axes, key=lambda i: (self.domain[i], -i))
         return axis if self.domain[axis] >= PIECES * self.grain(axis) else None

@@ -26,11 +26,13 @@ from wengert.compiler.entry.program_state import StateTable, StateUse, states_of
 from wengert.compiler.entry.python_calls import RELEASED
 from wengert.compiler.entry.upcall import make_upcall
 from wengert.compiler.forms.prepare import prepare
+from wengert.compiler.kernels.threads import THREADS, parallel_address
 from wengert.compiler.machine import cache as disk
 from wengert.compiler.machine import target
 from wengert.compiler.machine.fingerprint import surroundings
+from wengert.compiler.program.failures import FAILURES
 from wengert.compiler.program.kept_memory import KEPT, allow_kept_memory
-from wengert.compiler.program.program import NO_MEMORY, Program
+from wengert.compiler.program.program import FIRST_FAILURE, NO_MEMORY, Program
 from wengert.compiler.program.program_writer import write_program
 from wengert.compiler.simd.vector_functions import function_code
 from wengert.core import allocator, parallel
@@ -45,9 +47,6 @@ from wengert.modes.recording import ACTIVE
 
 LOCK = threading.RLock()
 """Held while a program is compiled. Functions are traced without it, since their code belongs to users."""
-
-THREADS = ctypes.c_int64(1)
-"""The number of threads of large kernels, which native code reads; set when a program is loaded."""
 
 _llvm_lock: Any = getattr(llvm.ffi.lib, "_lock", None)
 
@@ -98,12 +97,13 @@ class NativeProgram:
         program = with_common_dtypes(build.program)
         self.build, self.is_warm = build._replace(program=program), is_warm
         own = {
-            "wengert.threads": ctypes.addressof(THREADS),
             "wengert.kept": ctypes.addressof(KEPT),
             "wengert.active": ACTIVE.ctypes.data,
             "wengert.changes": CHANGES.ctypes.data,
         }
         addresses = {**own, **python_objects.python_addresses()}
+        if program.uses_threads:
+            addresses["wengert.parallel"] = parallel_address()
         if program.blas_functions:
             addresses |= {f"wengert.{name}": blas().address(name) for name in program.blas_functions}
         self.loaded = target.Loaded(build.code, addresses)
@@ -143,7 +143,7 @@ def run_error(arena: int, status: int) -> BaseException:
     """The error for the status of a failed run."""
     if status == NO_MEMORY:
         return user_error(MemoryError, f"No memory for the {arena} bytes of intermediate results")
-    return user_error(IndexError, "An index is out of bounds in a compiled function")
+    return FAILURES[status - FIRST_FAILURE].error()
 
 
 def releases_gil(program: Program) -> bool:

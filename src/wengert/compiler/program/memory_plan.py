@@ -138,7 +138,7 @@ def is_immediate(node: Node) -> bool:
     return (
         isinstance(node, Constant)
         and (node.weak is not None or node.size == 1)
-        and node.dtype.kind in "fib"
+        and node.dtype.kind in "fibc"
         and not node.is_captured
     )
 

@@ -15,10 +15,10 @@ from wengert.compiler.entry.python_calls import (
     UPCALL_OPERAND,
 )
 from wengert.compiler.kernels.kernel import KernelText
-from wengert.compiler.kernels.threads import NEEDED_BY_PARALLEL, PARALLEL
+from wengert.compiler.kernels.threads import DECLARE_PARALLEL
 from wengert.compiler.program.kept_memory import NEEDED_BY_TAKE, TAKE_AND_RETURN
 from wengert.compiler.program.memory_plan import POINTER
-from wengert.compiler.program.program import Fallback, OperandSource
+from wengert.compiler.program.program import Fallback, OperandSource, Table
 from wengert.compiler.simd.lanes import Code, Type
 from wengert.compiler.simd.vector_functions import declaration, definitions, is_inlined, vector_symbol
 from wengert.graph.graph import Graph
@@ -67,7 +67,7 @@ class Shared:
     """What a program and the bodies of its loops have together: one list of constants, kernels and functions."""
 
     def __init__(self) -> None:
-        self.constants: list[Constant] = []
+        self.constants: list[Constant | Table] = []
         self.kernels: list[KernelText] = []
         self.bodies: list[BodyText] = []
         self.fallbacks: list[Fallback] = []
@@ -79,6 +79,11 @@ class Shared:
     @property
     def is_parallel(self) -> bool:
         """Whether a kernel or a routine runs on all cores."""
+        return self.uses_threads or any(kernel.is_shared for kernel in self.kernels)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the program takes so long that other threads of Python should run meanwhile."""
         return self.uses_threads or any(kernel.is_large for kernel in self.kernels)
 
 
@@ -109,7 +114,7 @@ def write_modules(run: Code, shared: Shared) -> tuple[str, str, tuple[VectorFunc
         declarations |= vector_declarations
     looks_at_signals = any("@wengert.interrupted" in line for code in others for line in code.lines)
     for is_needed, texts, needed in (
-        (shared.is_parallel, [PARALLEL], NEEDED_BY_PARALLEL),
+        (shared.is_parallel, [], {"@wengert.parallel": DECLARE_PARALLEL}),
         (shared.keeps_memory, [TAKE_AND_RETURN], NEEDED_BY_TAKE),
         (looks_at_signals, [INTERRUPTED], NEEDED_BY_INTERRUPTED),
         (bool(shared.upcall_tables), [*shared.upcall_tables, UPCALL], NEEDED_BY_UPCALL),

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Callable
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from wengert.compiler.program.memory_plan import Slot
 from wengert.compiler.simd.lanes import Type
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 
-RAISED, NO_MEMORY, OUT_OF_BOUNDS = 1, 2, 3
-"""What `wengert.run` returns if it fails; if Python raised an exception, it is still set."""
+RAISED, NO_MEMORY, FIRST_FAILURE = 1, 2, 3
+"""What `wengert.run` returns if it fails; if Python raised an exception, it is still set.
+
+For the failures of kernels (`failures.py`), the first one's number and those that follow.
+"""
 
 SMALL = 1 << 15
 """Operands of at most so many bytes are copied for Python, which is faster than to find out if Python kept them."""
@@ -24,6 +31,7 @@ class OperandSource(NamedTuple):
     value: Any = None
     weak: type | None = None  # of a Python number, whose dtype follows the other operands
     is_borrowed: bool = False  # on memory that Python cannot keep: that of a loop
+    is_transposed: bool = False  # the last two axes are exchanged: the spec is that in memory
 
     @property
     def is_copied(self) -> bool:
@@ -46,17 +54,53 @@ class Fallback(NamedTuple):
     arena_entry: int  # in the table of pointers
 
 
+_TABLES: weakref.WeakValueDictionary[Any, np.ndarray] = weakref.WeakValueDictionary()
+"""The tables that loaded programs use."""
+
+
+class Table(NamedTuple):
+    """An array as a recipe: a function and its arguments. It is small on disk, whatever the size of the array.
+
+    The array is made when a program is loaded, once for all programs that use it.
+    """
+
+    make: Callable[..., np.ndarray]
+    arguments: tuple
+
+    @property
+    def value(self) -> Table:
+        """What stands for the array in a program."""
+        return self
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        key = (self.make.__name__, self.arguments)
+        found = _TABLES.get(key)
+        if found is None:
+            found = _TABLES[key] = aligned_copy(self.make(*self.arguments))
+        return found
+
+
+def aligned_copy(array: np.ndarray) -> np.ndarray:
+    """A copy whose address is a multiple of 64 bytes."""
+    memory = np.empty(array.nbytes + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    out = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    out[...] = array
+    return out
+
+
 class Program(NamedTuple):
     """A compiled program without its machine code."""
 
     text: str
     quick_text: str  # of the kernels that are compiled with few optimisations
     vector_functions: tuple[tuple[str, Type], ...]
-    constants: tuple
+    constants: tuple  # arrays and numbers, or tables
     fallbacks: tuple[Fallback, ...]
     inputs: tuple[Spec, ...]
     outputs: tuple[Spec, ...]
-    is_large: bool
+    is_large: bool  # other threads of Python run meanwhile
+    uses_threads: bool
     blas_functions: tuple[str, ...]
     summary: tuple[str, ...]
     arena: int  # in bytes

@@ -110,8 +110,7 @@ def may_fail(schedule: Schedule, step: Kernel | Operation, writer: KernelWriter 
     if writer is None:
         assert isinstance(step, Operation)
         return schedule.may_fail(step)
-    computed = [node for node in writer.plan.nodes if not writer.plan.sources.is_stored(node)]
-    return writer.kernel.scatter is not None or any(map(schedule.may_fail, computed))
+    return writer.kernel.scatter is not None or any(map(schedule.may_fail, writer.plan.computed_nodes))
 
 
 def overwrite(

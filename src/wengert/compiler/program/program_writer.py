@@ -10,17 +10,18 @@ from wengert.compiler.forms.classify import Form
 from wengert.compiler.forms.lowering import Routine, lowering_of
 from wengert.compiler.forms.prepare import prepare_body
 from wengert.compiler.kernels.kernel import KernelText
+from wengert.compiler.kernels.threads import share_work
 from wengert.compiler.program.control_text import LoopWriter, SwitchWriter
 from wengert.compiler.program.kept_memory import LARGE_ARENA
 from wengert.compiler.program.memory_plan import ALIGNMENT, Slot, address, aligned_size, is_immediate
 from wengert.compiler.program.module_text import Body, BodyText, Shared, upcall_table, write_modules
-from wengert.compiler.program.program import NO_MEMORY, OUT_OF_BOUNDS, RAISED, Fallback, OperandSource, Program
+from wengert.compiler.program.program import FIRST_FAILURE, NO_MEMORY, RAISED, Fallback, OperandSource, Program
 from wengert.compiler.program.program_plan import Plan, home_of, is_read_transposed, make_plan, read_layout, stored_base
 from wengert.compiler.routines.call import Operand, RoutineCall
 from wengert.compiler.schedule.gather import Written
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.schedule.strides import contiguous_strides
-from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type
+from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type, select
 from wengert.control.loop import LOOP
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
@@ -94,6 +95,7 @@ class ProgramWriter:
             tuple(shared.fallbacks),
             tuple(node.spec for node in graph.inputs),
             tuple(node.spec for node in graph.outputs),
+            shared.is_large,
             shared.is_parallel,
             tuple(sorted(shared.blas_functions)),
             tuple(self.summary),
@@ -117,7 +119,7 @@ class ProgramWriter:
             self.copy(memory.slot(base), target, base.nbytes)
         for k, (step, kernel) in enumerate(zip(self.schedule.steps, self.kernels, strict=True)):
             if 0 < k == self.first_safe and not self.prefix:
-                self.require(self.code.load(self.status, I64).eq(0), OUT_OF_BOUNDS)
+                self.pass_on(self.failure())
             if kernel is not None:
                 self.run_kernel(step, kernel, table)
             elif self.schedule.forms[step] is Form.LOOP:
@@ -224,12 +226,17 @@ class ProgramWriter:
         code.jump(self.leave)
         code.begin(go_on)
 
+    def failure(self) -> Lanes:
+        """What to return for the failures of kernels so far: the number of the first one, or zero."""
+        code, none = self.code, self.code.constant(False, Type("i1"))
+        failures = code.load(self.status, I64)
+        first = code.intrinsic("cttz", I64, failures, none).to("i32") + FIRST_FAILURE
+        return select(failures.eq(0), first.like(0), first)
+
     def finish(self) -> None:
         """Return the status of the kernels, or the one with which a step stopped, after all memory is freed."""
         code = self.code
-        bad = code.load(self.status, I64).ne(0)
-        status = code.add(f"select {bad.typed}, i32 {OUT_OF_BOUNDS}, i32 0", I32)
-        code.store(status, self.returned)
+        code.store(self.failure(), self.returned)
         code.jump(self.leave)
         code.begin(self.leave)
         self.release()
@@ -252,17 +259,15 @@ class ProgramWriter:
         extent = code.constant(kernel.extent, I64)
         if step.scatter is not None:
             self.begin_scatter(step.scatter)
-        if kernel.is_large:
-            code.do(
-                f"call void @wengert.parallel(ptr @{kernel.name}, {table.typed}, {extent.typed}, i64 {kernel.grain})"
-            )
+        if kernel.is_shared:
+            share_work(code, kernel.name, table, kernel.extent, kernel.grain, kernel.work)
         else:
             code.do(f"call void @{kernel.name}({table.typed}, i64 0, {extent.typed})")
         if kernel.combine is not None:
             code.do(f"call void @{kernel.name}.combine({table.typed}, i64 0, i64 0)")
         stored = ", ".join([f"{n.spec!r}" for n in step.maps] + [f"{n.primitive.name} {n.spec!r}" for n in step.folds])
         self.summary.append(
-            f"{kernel.name}: loop over {list(step.domain)} -> {stored}" + (", on all cores" if kernel.is_large else "")
+            f"{kernel.name}: loop over {list(step.domain)} -> {stored}" + (", on all cores" if kernel.is_shared else "")
         )
 
     def begin_scatter(self, node: Operation) -> None:
@@ -370,6 +375,9 @@ class ProgramWriter:
         if is_immediate(node):
             assert isinstance(node, Constant)
             return OperandSource(None, None, node.value)
+        if is_read_transposed(self.schedule, node):
+            assert isinstance(node, Operation)
+            return self.operand_source(node.args[0])._replace(is_transposed=True)
         slot = self.memory.slot(self.schedule.aliases.get(node, node))
         if self.memory.first_constant <= slot.entry < self.memory.arena:
             number = self.first_constant + slot.entry - self.memory.first_constant

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from wengert.compiler.kernels.loop_plan import LARGE, LARGE_IN_LOOP
+from wengert.compiler.kernels.loop_plan import SHARED
+from wengert.compiler.kernels.threads import WAKE, share_work
 from wengert.compiler.program.module_text import FunctionText, Shared
-from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Number, Type
+from wengert.compiler.program.program import Table
+from wengert.compiler.simd.lanes import PTR, Code, Lanes, Number, Type
 from wengert.core.blas import blas
 from wengert.graph.ir import Operation
 
@@ -71,6 +73,15 @@ class RoutineCall:
             return self.code.number(element, argument)
         return self.code.number(Type(f"i{blas().bits}"), argument)
 
+    def table(self, code: Code, table: Table) -> Lanes:
+        """The address of an array that is made when the program is loaded, once for all calls."""
+        constants = self.shared.constants
+        number = constants.index(table) if table in constants else len(constants)
+        if number == len(constants):
+            constants.append(table)
+        entry = code.offset(Lanes(code, "@wengert.constants", PTR), number, PTR)
+        return code.add(f"load ptr, {entry.typed}, !invariant.load !0", PTR)
+
     def define(self, name: str, parameters: Sequence[str], write: Callable[[Code], None]) -> None:
         """Define a function of the module, once for all calls; `write` adds its lines, without the return.
 
@@ -85,22 +96,18 @@ class RoutineCall:
         """Call a function of the module."""
         self.code.do(f"call void @{name}({', '.join(a.typed for a in arguments)})")
 
-    def run_on_all_cores(
-        self, name: str, pointers: Sequence[Lanes], extent: int, grain: int, work: int | None = None
-    ) -> None:
+    def run_on_all_cores(self, name: str, pointers: Sequence[Lanes], extent: int, grain: int, work: int = WAKE) -> None:
         """Call a function of (ptr %table, i64 %begin, i64 %end) for parts of a range, which are multiples of `grain`.
 
-        `pointers` are the contents of the table. Threads start and end here, so only long work gains: one core does it
-        if there are few operations of `work`.
+        `pointers` are the contents of the table, `work` is the number of scalar operations.
         """
         code = self.code
         table = code.name()
         code.hoisted.append(f"  {table} = alloca [{len(pointers)} x ptr], align 8")
         for i, pointer in enumerate(pointers):
             code.store(pointer, code.offset(Lanes(code, table, PTR), i, PTR))
-        size = code.constant(extent, I64)
-        if work is not None and (work < (LARGE_IN_LOOP if self.is_in_loop else LARGE) or extent < 2 * grain):
-            code.do(f"call void @{name}(ptr {table}, i64 0, {size.typed})")
+        if work < SHARED or extent < 2 * grain:
+            code.do(f"call void @{name}(ptr {table}, i64 0, i64 {extent})")
             return
         self.shared.uses_threads = True
-        code.do(f"call void @wengert.parallel(ptr @{name}, ptr {table}, {size.typed}, i64 {grain})")
+        share_work(code, name, Lanes(code, table, PTR), extent, grain, work)

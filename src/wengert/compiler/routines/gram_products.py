@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wengert.compiler.forms.matrices import is_matrix_transpose
+from wengert.compiler.forms.matrices import blas_letter, is_matrix_transpose
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.simd.lanes import I64, Code, Lanes, Type
 from wengert.graph.ir import Operation
@@ -12,9 +12,10 @@ TILE = 16
 
 
 def is_gram(node: Operation) -> bool:
-    """Whether the operands are a matrix and its transpose, in any order."""
+    """Whether the operands are a real matrix and its transpose, in any order."""
     x, y = node.args
-    return any(is_matrix_transpose(a) and a.args[0] is b for a, b in ((x, y), (y, x))) and node.ndim == 2
+    is_pair = any(is_matrix_transpose(a) and a.args[0] is b for a, b in ((x, y), (y, x)))
+    return is_pair and node.ndim == 2 and node.dtype.kind == "f"
 
 
 def write_gram(call: RoutineCall, n: int, k: int, x: Lanes, is_transposed: bool, stride: int) -> None:
@@ -22,7 +23,7 @@ def write_gram(call: RoutineCall, n: int, k: int, x: Lanes, is_transposed: bool,
     element = Type.from_dtype(call.node.dtype)
     call.name = "syrk"
     call.blas(
-        "dsyrk" if element.kind == "f64" else "ssyrk",
+        f"{blas_letter(call.node.dtype)}syrk",
         "U",
         "NT"[not is_transposed],
         *(n, k),
@@ -42,6 +43,10 @@ def write_mirror(code: Code, n: int, element: Type) -> None:
     matrix = Lanes(code, "%matrix", Type("ptr"))
     smaller = lambda x, y: code.intrinsic("smin", I64, x, x.like(y))
     at = lambda i, j: code.offset(matrix, i * n + j, element)
-    with code.loop(0, n, TILE) as top, code.loop(0, top + TILE, TILE) as left:
-        with code.loop(top, smaller(top + TILE, n)) as i, code.loop(left, smaller(left + TILE, i)) as j:
-            code.store(code.load(at(i, j), element), at(j, i))
+    with (
+        code.loop(0, n, TILE) as top,
+        code.loop(0, top + TILE, TILE) as left,
+        code.loop(top, smaller(top + TILE, n)) as i,
+        code.loop(left, smaller(left + TILE, i)) as j,
+    ):
+        code.store(code.load(at(i, j), element), at(j, i))

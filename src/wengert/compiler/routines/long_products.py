@@ -23,7 +23,7 @@ LONG = 1 << 11
 def piece_length(node: Operation) -> int | None:
     """The number of terms of the pieces that a product is cut into, if it is."""
     x, y = node.args
-    if x.ndim != 2 or y.ndim != 2:
+    if x.ndim != 2 or y.ndim != 2 or node.dtype.kind != "f":
         return None
     (m, k), n = x.shape, y.shape[1]
     if k < max(LONG, 8 * max(m, n)) or m * n > MOST_ELEMENTS or min(m, n) == 1:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from wengert.compiler.forms.lowering import Routine
-from wengert.compiler.forms.matrices import are_float_stacks
+from wengert.compiler.forms.matrices import are_float_stacks, blas_letter
 from wengert.compiler.routines.call import Operand, RoutineCall
 from wengert.compiler.routines.gram_products import is_gram, write_gram
 from wengert.compiler.routines.long_products import piece_length, pieces, workspace, write_piece, write_sum
@@ -67,7 +67,7 @@ def write_matmul(call: RoutineCall) -> None:
     element, stack = Type.from_dtype(out.dtype), out.shape[: out.ndim - 2]
     if not out.size:
         return
-    if k and (n == 1 and is_column(y) or m == 1 and is_row(x)):
+    if k and not element.is_complex and (n == 1 and is_column(y) or m == 1 and is_row(x)):
         write_vector_products(call, x, y, (m, n, k), stack)
         return
     small = SmallProduct(element.kind, m, n, k, x.is_transposed, y.is_transposed, x.stride, y.stride)
@@ -216,7 +216,7 @@ def write_gemm(
     """Call gemm for one product."""
     m, n, k = sizes
     call.blas(
-        "dgemm" if element.kind == "f64" else "sgemm",
+        f"{blas_letter(call.node.dtype)}gemm",
         *("NT"[y.is_transposed], "NT"[x.is_transposed]),
         *(n, m, k),
         1.0,
@@ -229,10 +229,10 @@ def write_gemm(
 
 
 def is_native(node: Operation) -> bool:
-    """Whether the operands are matrices of one floating-point dtype, stacks of them, or a matrix and a vector."""
+    """Whether the operands are matrices of one real or complex dtype, stacks of them, or a matrix and a vector."""
     x, y = node.args
     if y.ndim == 1:
-        return x.ndim == 2 and x.dtype == y.dtype == node.dtype and node.dtype.kind == "f"
+        return x.ndim == 2 and x.dtype == y.dtype == node.dtype and node.dtype.kind in "fc"
     return are_float_stacks(node)
 
 

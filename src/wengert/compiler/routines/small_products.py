@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from wengert.compiler.machine.target import vector_bytes
-from wengert.compiler.simd.lane_operations import fold_lanes, splat
+from wengert.compiler.simd.complex_lanes import Variable
+from wengert.compiler.simd.lane_operations import fold_lanes, load_element, splat, store_element
 from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type, fma
 
 SMALL = 1 << 21
@@ -56,7 +57,7 @@ class SmallProduct(NamedTuple):
     @property
     def most_lanes(self) -> int:
         """The number of lanes of a whole vector."""
-        return vector_bytes() * 8 // int(self.kind[1:])
+        return vector_bytes() // Type(self.kind).align
 
     @property
     def is_along_sum(self) -> bool:
@@ -66,7 +67,7 @@ class SmallProduct(NamedTuple):
     def is_native(self, is_in_loop: bool) -> bool:
         """Whether there is a function for it, which is faster than BLAS."""
         m, n, k = self.m, self.n, self.k
-        right = k * n * int(self.kind[1:]) // 8
+        right = k * n * Type(self.kind).align
         if not 0 < m * n * k <= (SMALL if right > IN_FIRST_CACHE else m * n * k) or right > IN_CACHE:
             return False
         if self.is_along_sum:
@@ -96,16 +97,17 @@ class BlockWriter:
         self.product, self.code = product, code
         self.element = Type(product.kind)
         self.x, self.y, self.result = [Lanes(self.code, name, PTR) for name in ("%x", "%y", "%result")]
-        self.accumulators = 16 if vector_bytes() >= 64 else 8
+        registers = 16 if vector_bytes() >= 64 else 8
+        self.accumulators = registers // 2 if self.element.is_complex else registers
 
     def read(self, base: Lanes, index: Lanes, type: Type) -> Lanes:
         """Neighbouring elements of an operand."""
-        return self.code.load(self.code.offset(base, index, self.element), type, self.element.bits // 8)
+        return load_element(self.code, self.code.offset(base, index, self.element), type, type.align, True)
 
     def write_result(self, value: Lanes, row: Lanes, column: Lanes) -> None:
         """Neighbouring elements of the result."""
         address = self.code.offset(self.result, row * self.product.n + column, self.element)
-        self.code.store(value, address, self.element.bits // 8)
+        store_element(value, address, value.type.align)
 
     def write_row_blocks(self, rows: int, columns: Sequence[Lanes]) -> None:
         """Blocks of so many rows; the last one ends with the result, so that some rows are computed twice."""
@@ -117,19 +119,19 @@ class BlockWriter:
         """An index."""
         return self.code.constant(value, I64)
 
-    def sum_blocks(self, type: Type, rows: int, columns: int) -> list[list[Lanes]]:
+    def sum_blocks(self, type: Type, rows: int, columns: int) -> list[list[Variable]]:
         """Variables for the sums of a block."""
-        return [[self.code.variable(type, 0.0) for _ in range(columns)] for _ in range(rows)]
+        return [[Variable(self.code, type, 0.0) for _ in range(columns)] for _ in range(rows)]
 
-    def add_products(self, sums: list[list[Lanes]], x: Sequence[Lanes], y: Sequence[Lanes]) -> None:
+    def add_products(self, sums: list[list[Variable]], x: Sequence[Lanes], y: Sequence[Lanes]) -> None:
         """Add the products of all pairs to the sums."""
         for row, a in zip(sums, x, strict=True):
             for total, b in zip(row, y, strict=True):
-                self.code.store(fma(a, b, self.code.load(total, b.type)), total)
+                total.store(fma(a, b, total.load()))
 
     def write_block(self, i: Lanes, rows: int, columns: Sequence[Lanes]) -> None:
         """One block of the result."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kind defines it
 
 
 class RowWriter(BlockWriter):
@@ -148,9 +150,9 @@ class RowWriter(BlockWriter):
             rows = Lanes(code, "%rows", PTR)
             with code.loop(0, n) as j, code.loop(0, k) as p:
                 value = self.read(self.y, j * self.y_stride + p, self.element)
-                code.store(value, code.offset(rows, p * n + j, self.element))
+                store_element(value, code.offset(rows, p * n + j, self.element), self.element.align)
             self.y, self.y_stride = rows, n
-        most = 4 if self.accumulators == 16 else 2
+        most = max(self.accumulators // 4, 2)
         width = min(-(-n // lanes), most)
         rows_of_block = lambda vectors: min(self.product.m, self.accumulators // vectors, 8)
         whole = n // (width * lanes) * (width * lanes)
@@ -173,7 +175,7 @@ class RowWriter(BlockWriter):
             self.add_products(sums, x, y)
         for r, row in enumerate(sums):
             for total, j in zip(row, columns, strict=True):
-                self.write_result(code.load(total, self.vector), i + r, j)
+                self.write_result(total.load(), i + r, j)
 
 
 class SumWriter(BlockWriter):
@@ -200,5 +202,5 @@ class SumWriter(BlockWriter):
             self.add_products(sums, x, y)
         for r, row in enumerate(sums):
             for total, j in zip(row, columns, strict=True):
-                folded = fold_lanes(lambda a, b: a + b, code.load(total, vector))
+                folded = fold_lanes(lambda a, b: a + b, total.load())
                 self.write_result(folded, i + r, j)

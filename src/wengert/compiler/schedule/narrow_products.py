@@ -46,8 +46,10 @@ def in_narrow_rows(graph: Graph) -> tuple[tuple[int, ...], Graph] | None:
 
 
 def is_product(node: Operation) -> bool:
-    """Whether this is a product of a matrix by a matrix or vector that a routine would compute."""
-    return is_a(node, matmul) and node.args[0].ndim == 2 and form_of(node, ()) is Form.ROUTINE
+    """Whether this is a product of a real matrix by a matrix or vector that a routine would compute."""
+    return (
+        is_a(node, matmul) and node.args[0].ndim == 2 and node.dtype.kind == "f" and form_of(node, ()) is Form.ROUTINE
+    )
 
 
 def is_by_rows(node: Operation) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from wengert.compiler.forms.classify import COMPUTED, Form, form_of, operation_cost, scalar_operations
-from wengert.compiler.forms.lowering import Routine, lowering_of
+from wengert.compiler.forms.lowering import MatrixFunction, Routine, lowering_of
 from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.schedule.affine import loop_position, reshape_position
 from wengert.compiler.schedule.gather import Written
@@ -97,7 +97,7 @@ class Schedule:
         for rows in row_candidates(graph):
             forms = {node: form_of(node, rows) for node in graph.nodes}
             members = [node for node in graph.operations if in_rows(node, rows)]
-            mixing = any(forms[node] in (Form.UNROLLED, Form.CHOICE) for node in members)
+            mixing = any(forms[node] in (Form.UNROLLED, Form.CHOICE, Form.MATRIX) for node in members)
             count = math.prod(rows)
             per_row = sum(scalar_operations(node) // count for node in members if forms[node] is not Form.VIEW)
             moved = sum(node.size // count for node in (*graph.inputs, *graph.outputs) if in_rows(node, rows))
@@ -114,21 +114,36 @@ class Schedule:
         self.forms = plain
 
     def loop_ndim(self, node: Node) -> int:
-        """The number of axes of a value that are looped over; the others are unrolled."""
+        """The number of axes of a value that are looped over to compute it; the others are unrolled."""
+        if self.forms[node] is Form.MATRIX:
+            assert isinstance(node, Operation)
+            return min(self.reading_ndim(node), lowering_of(node, MatrixFunction).lead(node))
+        return self.reading_ndim(node)
+
+    def reading_ndim(self, node: Node) -> int:
+        """The number of axes of a value that are looped over to reduce it."""
         if self.is_tiny:
             return 0
         return len(self.rows) if in_rows(node, self.rows) else node.ndim
 
     def domain(self, node: Node) -> tuple[int, ...]:
-        """The extents of the loops over a value."""
+        """The extents of the loops that compute a value."""
         return node.shape[: self.loop_ndim(node)]
+
+    def reading_domain(self, node: Node) -> tuple[int, ...]:
+        """The extents of the loops that reduce a value."""
+        return node.shape[: self.reading_ndim(node)]
+
+    def reduced_axes(self, node: Operation) -> tuple[int, ...]:
+        """The looped axes along which a node reduces its operand."""
+        return tuple([axis for axis in node.params["axis"] if axis < self.reading_ndim(node.args[0])])
 
     def loop_domain(self, node: Operation) -> tuple[int, ...]:
         """The extents of the loops that compute, reduce or scatter a value."""
         form = self.forms[node]
         if form is Form.SCATTER:
             return Written.by(node).shape
-        return self.domain(node if form in COMPUTED else node.args[0])
+        return self.domain(node) if form in COMPUTED else self.reading_domain(node.args[0])
 
     # Stages
 
@@ -198,18 +213,22 @@ class Schedule:
         """Whether an operand is computed at the same position of the same loop: views in between keep the row."""
         if self.domain(base) != domain:
             return False
-        if not in_rows(base, self.rows):
+        rows = self.rows if in_rows(base, self.rows) else ()
+        if self.forms[base] is self.forms[node] is Form.MATRIX and base.shape[: len(domain)] == domain:
+            rows = domain  # all elements of a matrix are read
+        elif not rows:
             return direct and self.forms[node] is not Form.CHOICE
         while a is not base:
             assert isinstance(a, Operation)
-            if not keeps_rows(a, self.rows):
+            if rows and not keeps_rows(a, rows):
                 return False
             a = a.args[0]
-        return self.forms[node] is not Form.CHOICE or keeps_rows(node, self.rows)
+        return self.forms[node] is not Form.CHOICE or keeps_rows(node, rows)
 
     def reduction_stage(self, node: Operation, domain: tuple[int, ...], stage: int) -> int:
         """One loop reduces along one set of axes: for others, it stores an expensive operand."""
-        axes, operand = node.params["axis"], node.args[0]
+        operand = node.args[0]
+        axes = self.reduced_axes(node)
         if self.reduced_along.setdefault((domain, stage), axes) == axes:
             return stage
         base, _ = self.source(operand)
@@ -280,6 +299,8 @@ class Schedule:
         """Whether it is cheaper to store a value than to compute it again in another loop."""
         if self.is_tiny:
             return False
+        if self.forms[base] is Form.MATRIX:  # its elements are known at fixed positions only
+            return True
         if math.prod(domain) >= 2 * base.size:  # several iterations of the loop use one element
             return self.costs[base] > (2 if base.size > 1 else 8)
         return self.uses[base] > 1 and not self.is_cheap(base)
@@ -290,6 +311,8 @@ class Schedule:
             return 1
         bases = [self.source(a)[0] for a in node.args]
         inner = sum(1 if base in self.stored else self.costs[base] for base in bases)
+        if self.forms[node] is Form.MATRIX:
+            return min(inner * node.size + lowering_of(node, MatrixFunction).flops(node), 1 << 20)
         if self.forms[node] is Form.UNROLLED:
             inner *= max(node.args[0].size // max(node.size, 1), 1)
         return min(inner + operation_cost(node), 1 << 20)
@@ -351,6 +374,9 @@ class Schedule:
         if form is Form.ROUTINE:
             assert isinstance(node, Operation)
             return lowering_of(node, Routine).may_fail(node)
+        if form is Form.MATRIX:
+            assert isinstance(node, Operation)
+            return lowering_of(node, MatrixFunction).may_fail(node)
         return form in (Form.FALLBACK, Form.GATHER, Form.LOOP, Form.SCATTER)
 
     def outputs_of(self, node: Operation) -> list[Operation]:

@@ -65,8 +65,8 @@ def order_steps(schedule: Schedule) -> list[Any]:
         elif form is Form.REDUCE:
             assert isinstance(node, Operation)
             operand = node.args[0]
-            axes = tuple(i for i in node.params["axis"] if i < schedule.loop_ndim(operand))
-            key = (schedule.domain(operand), schedule.stages[node], axes)
+            axes = schedule.reduced_axes(node)
+            key = (schedule.reading_domain(operand), schedule.stages[node], axes)
             kernel = kernels.setdefault(key, Kernel(key[0], key[1], axes))
             kernel.reductions.append(node)
             kernel.arrays |= arrays[node]

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import math
 
-from wengert.compiler.forms.lowering import Choice, View, lowering, lowering_of
+from wengert.compiler.forms.lowering import Choice, MatrixFunction, View, lowering_of, native_code
 from wengert.compiler.schedule.affine import ZERO, loop_position
 from wengert.core.aspects import primitive_of
 from wengert.core.infer import is_elementwise
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, make_operation
+from wengert.ops.elementwise.arithmetic import multiply
 from wengert.ops.shape.casting import _copy
 from wengert.ops.shape.reshaping import _transpose
 
-COPY, TRANSPOSE = map(primitive_of, (_copy, _transpose))
+COPY, MULTIPLY, TRANSPOSE = map(primitive_of, (_copy, multiply, _transpose))
 
 ROW, LONGEST_ROW = 48, 128
 """The lengths of rows: those of at most `ROW` elements decide the first axes, which rows up to `LONGEST_ROW` then use.
@@ -28,26 +29,40 @@ ROW_OPERATIONS, ROW_INTENSITY = 6000, 6
 """The most operations that are unrolled for one row, and the fewest for each element that is read or stored: lanes read
 elements that are a row apart.
 """
+LONGEST_PRODUCT = 512
+"""The same for the terms of a product of matrices, which are summed at once."""
 READ_AGAIN = 4
 """An operand that is read at least so many times is copied by columns first."""
 
 
 def row_candidates(graph: Graph) -> list[tuple[int, ...]]:
-    """The first axes of arrays with short rows, those with most elements first."""
+    """The first axes of arrays with short rows: those of functions of small matrices, then those with most elements."""
     sizes: dict[tuple[int, ...], int] = {}
+    stacks: dict[tuple[int, ...], None] = {}
     for node in graph.operations:
+        found = native_code(node)
+        if isinstance(found, MatrixFunction) and found.is_for(node) and found.lead(node):
+            stacks[node.shape[: found.lead(node)]] = None
         if node.spec.__class__ is Spec and node.ndim > 1 and node.size:
             ndim = next(r for r in range(node.ndim + 1) if math.prod(node.shape[r:]) <= ROW)
             if 0 < ndim < node.ndim and math.prod(node.shape[:ndim]) >= 64:
                 rows = node.shape[:ndim]
                 sizes[rows] = sizes.get(rows, 0) + node.size
-    return sorted(sizes, key=sizes.__getitem__, reverse=True)[:2]
+    most = [rows for rows in sorted(sizes, key=sizes.__getitem__, reverse=True) if rows not in stacks]
+    return [*stacks, *most[:2]]
 
 
 def in_rows(node: Node, rows: tuple[int, ...]) -> bool:
     """Whether a value has these first axes, and few elements after them."""
     ndim = len(rows)
-    return bool(rows) and node.shape[:ndim] == rows and math.prod(node.shape[ndim:]) <= LONGEST_ROW
+    if not rows or node.shape[:ndim] != rows:
+        return False
+    return math.prod(node.shape[ndim:]) <= (LONGEST_PRODUCT if is_outer_product(node) else LONGEST_ROW)
+
+
+def is_outer_product(node: Node) -> bool:
+    """Whether a value is the product of two that both broadcast: the terms of a product of matrices."""
+    return isinstance(node, Operation) and node.primitive is MULTIPLY and all(a.size < node.size for a in node.args)
 
 
 def keeps_rows(node: Operation, rows: tuple[int, ...]) -> bool:
@@ -56,7 +71,7 @@ def keeps_rows(node: Operation, rows: tuple[int, ...]) -> bool:
         return False
     lead = loop_position(rows)
     position = lead + (ZERO,) * (node.ndim - len(rows))
-    view, specs = lowering.of(node.primitive), [a.spec for a in node.args]
+    view, specs = native_code(node), [a.spec for a in node.args]
     if isinstance(view, View):
         found = [(0, view.position(position, *specs, **node.params))]
     else:

@@ -1,9 +1,13 @@
-"""Instructions that move lanes: between lanes, and between lanes and memory."""
+"""Instructions that move lanes: between lanes, and between lanes and memory.
+
+The parts of complex numbers alternate in memory: neighbours are read and written as twice as many floats.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.lanes import Code, Lanes, Type
 
 Fold = Callable[[Lanes, Lanes], Lanes]
@@ -11,13 +15,19 @@ Fold = Callable[[Lanes, Lanes], Lanes]
 
 def splat(x: Lanes, lanes: int) -> Lanes:
     """One value in every lane."""
+    if isinstance(x, Complex):
+        return x.of_parts(lambda part: splat(part, lanes))
     code, type = x.code, Type(x.type.kind, lanes)
     first = code.add(f"insertelement {type.text} poison, {x.typed}, i64 0", type)
     return code.add(f"shufflevector {first.typed}, {type.text} poison, <{lanes} x i32> zeroinitializer", type)
 
 
-def pick_lanes(x: Lanes, indices: range) -> Lanes:
+def pick_lanes(x: Lanes, indices: Sequence[int]) -> Lanes:
     """Some of the lanes, in this order."""
+    if isinstance(x, Complex):
+        return x.of_parts(lambda part: pick_lanes(part, indices))
+    if len(indices) == 1:
+        return x.code.add(f"extractelement {x.typed}, i64 {indices[0]}", Type(x.type.kind))
     order = ", ".join(f"i32 {i}" for i in indices)
     type = Type(x.type.kind, len(indices))
     return x.code.add(f"shufflevector {x.typed}, {x.typed}, <{len(indices)} x i32> <{order}>", type)
@@ -27,10 +37,7 @@ def fold_lanes(fold: Fold, x: Lanes) -> Lanes:
     """One value from all lanes: the two halves are folded until one lane is left."""
     while x.type.lanes > 1:
         half = x.type.lanes // 2
-        if half > 1:
-            x = fold(pick_lanes(x, range(half)), pick_lanes(x, range(half, 2 * half)))
-        else:
-            x = fold(*[x.code.add(f"extractelement {x.typed}, i64 {i}", Type(x.type.kind)) for i in (0, 1)])
+        x = fold(pick_lanes(x, range(half)), pick_lanes(x, range(half, 2 * half)))
     return x
 
 
@@ -43,13 +50,43 @@ def any_lane(condition: Lanes) -> Lanes:
 
 def load_element(code: Code, address: Lanes, type: Type, align: int, is_overwritten: bool = False) -> Lanes:
     """Elements from memory, which the kernel does not write to unless `is_overwritten`."""
+    if type.is_complex:
+        return deinterleave(load_element(code, address, alternating(type), align, is_overwritten))
     return code.add(
         f"load {type.text}, {address.typed}, align {align}{'' if is_overwritten else ', !invariant.load !0'}", type
     )
 
 
+def store_element(value: Lanes, address: Lanes, align: int) -> None:
+    """Elements to memory."""
+    value.code.store(interleave(value) if isinstance(value, Complex) else value, address, align)
+
+
+def alternating(type: Type) -> Type:
+    """The floats that complex numbers are in memory."""
+    return Type(type.part.kind, 2 * type.lanes)
+
+
+def deinterleave(x: Lanes) -> Complex:
+    """Complex numbers from their parts in turn."""
+    return Complex(pick_lanes(x, range(0, x.type.lanes, 2)), pick_lanes(x, range(1, x.type.lanes, 2)))
+
+
+def interleave(x: Complex) -> Lanes:
+    """The parts of complex numbers in turn."""
+    lanes, type = x.type.lanes, alternating(x.type)
+    if lanes == 1:
+        first = x.code.add(f"insertelement {type.text} poison, {x.real.typed}, i64 0", type)
+        return x.code.add(f"insertelement {first.typed}, {x.imag.typed}, i64 1", type)
+    order = ", ".join(f"i32 {i // 2 + lanes * (i % 2)}" for i in range(2 * lanes))
+    return x.code.add(f"shufflevector {x.real.typed}, {x.imag.typed}, <{2 * lanes} x i32> <{order}>", type)
+
+
 def load_masked(address: Lanes, type: Type, align: int, mask: Lanes) -> Lanes:
     """Neighbouring elements from memory where the mask holds, zero elsewhere."""
+    if type.is_complex:
+        twice = pick_lanes(mask, [i // 2 for i in range(2 * type.lanes)])
+        return deinterleave(load_masked(address, alternating(type), align, twice))
     code = address.code
     symbol = f"@llvm.masked.load.{type.suffix}.p0"
     code.declarations.setdefault(symbol, f"declare {type.text} {symbol}(ptr, i32, {mask.type.text}, {type.text})")
@@ -60,6 +97,9 @@ def load_masked(address: Lanes, type: Type, align: int, mask: Lanes) -> Lanes:
 
 def gather_lanes(base: Lanes, indices: Lanes, type: Type, align: int, mask: Lanes | None) -> Lanes:
     """Each lane from an element of memory, zero where the mask does not hold."""
+    if type.is_complex:
+        read = lambda address: gather_lanes(address, indices + indices, type.part, align, mask)
+        return Complex(read(base), read(base.code.offset(base, 1, type.part)))
     code, lanes = base.code, type.lanes
     pointers = Type("ptr", lanes)
     addresses = code.add(f"getelementptr {type.scalar}, {base.typed}, {indices.typed}", pointers)
@@ -75,6 +115,10 @@ def gather_lanes(base: Lanes, indices: Lanes, type: Type, align: int, mask: Lane
 
 def scatter_lanes(value: Lanes, base: Lanes, indices: Lanes, align: int) -> None:
     """Each lane to an element of memory."""
+    if isinstance(value, Complex):
+        scatter_lanes(value.real, base, indices + indices, align)
+        scatter_lanes(value.imag, base.code.offset(base, 1, value.real.type), indices + indices, align)
+        return
     code, lanes = base.code, value.type.lanes
     pointers = Type("ptr", lanes)
     addresses = code.add(f"getelementptr {value.type.scalar}, {base.typed}, {indices.typed}", pointers)

@@ -18,7 +18,7 @@ Number = int | float | bool
 
 
 class Type(NamedTuple):
-    """The type of a value: `f64`, `f32`, `i64` ... `i1` or `ptr`, and the number of lanes."""
+    """The type of a value: `f64`, `f32`, `c128`, `c64`, `i64` ... `i1` or `ptr`, and the number of lanes."""
 
     kind: str
     lanes: int = 1
@@ -26,7 +26,7 @@ class Type(NamedTuple):
     @property
     def scalar(self) -> str:
         """LLVM's name for one element."""
-        return {"f64": "double", "f32": "float"}.get(self.kind, self.kind)
+        return SCALARS.get(self.kind, self.kind)
 
     @property
     def text(self) -> str:
@@ -37,8 +37,22 @@ class Type(NamedTuple):
         return self.kind[0] == "f"
 
     @property
+    def is_complex(self) -> bool:
+        return self.kind[0] == "c"
+
+    @property
+    def part(self) -> Type:
+        """The type of the real and the imaginary part; of other types, the type itself."""
+        return self.of(f"f{self.bits // 2}") if self.is_complex else self
+
+    @property
     def bits(self) -> int:
         return int(self.kind[1:])
+
+    @property
+    def align(self) -> int:
+        """The bytes to which elements in memory are aligned."""
+        return self.part.bits // 8
 
     @property
     def suffix(self) -> str:
@@ -57,7 +71,11 @@ class Type(NamedTuple):
     @classmethod
     def from_dtype(cls, dtype: np.dtype, lanes: int = 1) -> Type:
         """The type of elements in registers."""
-        return cls("i1" if dtype.kind == "b" else f"{'f' if dtype.kind == 'f' else 'i'}{8 * dtype.itemsize}", lanes)
+        letter = dtype.kind if dtype.kind in "fc" else "i"
+        return cls("i1" if dtype.kind == "b" else f"{letter}{8 * dtype.itemsize}", lanes)
+
+
+SCALARS = {"f64": "double", "f32": "float", "c128": "{ double, double }", "c64": "{ float, float }"}
 
 
 _TEXTS: dict[tuple[str, int], str] = {}
@@ -74,9 +92,12 @@ def _text(kind: str, lanes: int) -> str:
 I64, PTR, BOOL = Type("i64"), Type("ptr"), Type("i1")
 
 
-def constant_text(value: Number, type: Type) -> str:
+def constant_text(value: Number | complex, type: Type) -> str:
     """A constant in LLVM text: floats by their bits, exactly."""
-    if type.is_float:
+    if isinstance(value, complex) or type.is_complex:
+        parts = [constant_text(part, type.part) for part in (complex(value).real, complex(value).imag)]
+        text = f"{{ {type.part.scalar} {parts[0]}, {type.part.scalar} {parts[1]} }}"
+    elif type.is_float:
         rounded = np.float32(value) if type.kind == "f32" else float(value)
         text = f"0x{struct.unpack('<Q', struct.pack('<d', float(rounded)))[0]:016X}"
     elif type.kind == "i1":
@@ -175,7 +196,7 @@ class Code:
     def number(self, type: Type, value: Number) -> Lanes:
         """The address of a constant, for functions that take addresses."""
         text = constant_text(value, type)
-        name = f"@wengert.{type.kind}.{text}"
+        name = f'@"wengert.{type.kind}.{text}"'
         self.declarations[name] = f"{name} = private unnamed_addr constant {type.text} {text}"
         return Lanes(self, name, PTR)
 
@@ -188,10 +209,10 @@ class Code:
     def store(self, value: Lanes, address: Lanes, align: int = 0) -> None:
         self.do(f"store {value.typed}, {address.typed}" + (f", align {align}" if align else ""))
 
-    def copy(self, target: Lanes, source: Lanes, size: int) -> None:
+    def copy(self, target: Lanes, source: Lanes, size: Lanes | int) -> None:
         """Copy bytes between addresses that do not overlap."""
         is_volatile = self.constant(False, BOOL)
-        self.call("@llvm.memcpy.p0.p0.i64", None, target, source, self.constant(size, I64), is_volatile)
+        self.call("@llvm.memcpy.p0.p0.i64", None, target, source, self.lift(size, I64), is_volatile)
 
     def offset(self, pointer: Lanes, index: Lanes | int, type: Type) -> Lanes:
         """The address of the element with an index in an array of a type."""
@@ -211,6 +232,14 @@ class Lanes:
     @property
     def typed(self) -> str:
         return f"{self.type.text} {self.text}"
+
+    @property
+    def constant_value(self) -> float | None:
+        """The value of a float that is a constant, else None."""
+        if self.text[0] == "%":
+            return None
+        digits = self.text.split()[-1].rstrip(")")
+        return float(struct.unpack("<d", struct.pack("<Q", int(digits, 16)))[0])
 
     def like(self, value: Lanes | Number) -> Lanes:
         """A number as a constant of this type."""
@@ -316,6 +345,11 @@ class Lanes:
         new = self.type.of(kind)
         if new == self.type:
             return self
+        if new.is_complex:
+            from wengert.compiler.simd.complex_lanes import Complex  # which builds on lanes
+
+            part = self.to(new.part.kind)
+            return Complex(part, part.like(0.0))
         if kind == "i1":
             return self.ne(0)
         if self.type.is_float:
@@ -358,17 +392,23 @@ class Lanes:
     def copysign(self, sign: Any) -> Lanes:
         return self.code.intrinsic("copysign", self.type, self, self.like(sign))
 
+    def times_plus(self, factor: Lanes, term: Lanes) -> Lanes:
+        return self.code.intrinsic("fma", self.type, self, factor, term)
+
+    def where(self, condition: Lanes, other: Lanes) -> Lanes:
+        return self.code.add(f"select {condition.typed}, {self.typed}, {other.typed}", self.type)
+
 
 def fma(x: Lanes, y: Lanes | Number, z: Lanes | Number) -> Lanes:
-    """x * y + z, rounded once."""
-    return x.code.intrinsic("fma", x.type, x, x.like(y), x.like(z))
+    """x * y + z, rounded once; of complex numbers, once for each product of two parts."""
+    return x.times_plus(x.like(y), x.like(z))
 
 
 def select(condition: Lanes, x: Lanes | Number, y: Lanes | Number) -> Lanes:
     """x where the condition holds, else y; at least one of them is `Lanes`."""
     like = x if isinstance(x, Lanes) else y
     assert isinstance(like, Lanes)
-    return condition.code.add(f"select {condition.typed}, {like.like(x).typed}, {like.like(y).typed}", like.type)
+    return like.like(x).where(condition, like.like(y))
 
 
 def polynomial(x: Lanes, coefficients: tuple[float, ...]) -> Lanes:

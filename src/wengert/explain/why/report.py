@@ -52,7 +52,7 @@ class Answer:
     """An answer that prints as rows: headings in one column, and strings beside them."""
 
     def rows(self) -> Iterable[tuple[str, str]]:
-        raise NotImplementedError
+        raise NotImplementedError  # each kind defines it
 
     def __str__(self) -> str:
         rows = list(self.rows())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -10,17 +11,20 @@ import numpy as np
 from wengert.core.array import Array, implements
 from wengert.core.kinds import case, general, keep_params
 from wengert.core.primitive import as_operand
+from wengert.core.spec import Spec
 from wengert.ops.linear_algebra.triangular import (
     _POSITIVE,
     _refuse_not_finite,
     adjoint,
     as_columns,
     conjugate,
+    factor_dtype,
     same_spec,
     square,
     transpose_matrix,
     triangular_solution,
 )
+from wengert.ops.shape.rearranging import tril
 
 __all__ = ["cho_solve", "cholesky"]
 
@@ -45,25 +49,60 @@ def _between_inverses(x: Any, out: Any) -> Any:
     return transpose_matrix(triangular_solution(out, transpose_matrix(left), True, 1))
 
 
-def _cholesky_rule(t: Any, out: Any) -> Any:
+def pull_by_formula(t: Any, factor: Any) -> Any:
     # From dA = dL L^H + L dL^H: L^-1 dA L^-H = M is Hermitian and dL = L halved(M). The transpose of that, for a
     # cotangent g = conj(t) of L, is S = L^-H (P + P^H) L^-1 / 2 with P = halved(L^H g); an element below the diagonal
     # stands for two of A.
-    p = _halve(adjoint(out) @ conjugate(t))
-    s = conjugate(_between_inverses(p + adjoint(p), out))
-    return _halve(s)
+    p = _halve(adjoint(tril(factor)) @ conjugate(t))
+    return _halve(conjugate(_between_inverses(p + adjoint(p), factor)))
+
+
+def _inner(x: Any, factor: Any) -> Any:
+    """L^-1 H L^-H for the Hermitian matrix H whose lower triangle is that of x."""
+    p = _halve(x)
+    left = triangular_solution(factor, p + adjoint(p), True)
+    return adjoint(triangular_solution(factor, adjoint(left), True))
 
 
 def _cholesky_push(t: Any, out: Any) -> Any:
-    p = _halve(t)
-    left = triangular_solution(out, p + adjoint(p), True)
-    return out @ _halve(adjoint(triangular_solution(out, adjoint(left), True)))
+    return tril(out) @ _halve(_inner(t, out))
 
 
+def _pull_factor(t: Any, x: Any, y: Any) -> Any:
+    # The cotangent t of the result gives that of <L halved(M), x> with M = L^-1 T L^-H, in which L occurs three times.
+    lower, m = tril(y), _inner(t, y)
+    q = _halve(transpose_matrix(lower) @ x)
+    turned = triangular_solution(y, (q + adjoint(q)) @ transpose_matrix(m), True, 1)
+    return tril(x @ transpose_matrix(_halve(m)) - turned)
+
+
+def _pull_push_factor(t: Any, x: Any, y: Any, out: Any) -> Any:
+    # With S = conj(out + out^H): dS = L^-H (dP + dP^H) L^-1 - L^-H dL^H S - S dL L^-1.
+    moved, s = tril(t), conjugate(out + adjoint(out))
+    p = _halve(adjoint(moved) @ conjugate(x))
+    side = transpose_matrix(triangular_solution(y, transpose_matrix(s @ moved), True, 1))
+    return _halve(conjugate(_between_inverses(p + adjoint(p), y) - side - adjoint(side)))
+
+
+_cholesky_pull: Callable = general(
+    "cholesky_pull",
+    pull_by_formula,
+    lambda t, y: _cholesky_push(t, y),
+    _pull_factor,
+    jvps=(lambda t, y: _cholesky_pull(t, y), _pull_push_factor),
+    batch=keep_params,
+    spec=lambda x, y: Spec(np.broadcast_shapes(x.shape, y.shape), factor_dtype(x.dtype, y.dtype)),
+    cases=(
+        case((3, 3), np.linalg.cholesky(_POSITIVE)),
+        case((2, 3, 3), np.linalg.cholesky(_POSITIVE)),
+        case((1, 1), np.array([[2.0]])),
+        case((0, 0), (0, 0)),
+    ),
+)
 _cholesky = general(
     "cholesky",
     np.linalg.cholesky,
-    _cholesky_rule,
+    lambda t, out: _cholesky_pull(t, out),
     jvps=(_cholesky_push,),
     batch=keep_params,
     spec=same_spec,

@@ -13,7 +13,7 @@ import numpy as np
 from wengert.core.kinds import case, describe, elementwise
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.choices import POSITIVE
-from wengert.ops.special.scipy_functions import constants_for, of_scipy, scipy_special, with_constants
+from wengert.ops.special.scipy_functions import constants_for, keeps_precision, of_scipy, scipy_special, with_constants
 
 __all__ = ["beta", "betaln", "digamma", "gamma", "gammaln", "polygamma", "psi", "zeta"]
 
@@ -26,6 +26,7 @@ DEEPEST = -1e4
 TINY = 1e-300
 
 
+@keeps_precision
 def _log_gamma(x: Any) -> Any:
     """SciPy's `gammaln`, accurate around its zeros at 1 and 2.
 

@@ -24,9 +24,19 @@ def scipy_special(name: str) -> Callable:
 def of_scipy(name: str) -> Callable:
     """The function of this name, as an implementation of an operation."""
 
+    @keeps_precision
     def implementation(*args: Any) -> Any:
         return scipy_special(name)(*args)
 
+    return implementation
+
+
+def keeps_precision(implementation: Callable) -> Callable:
+    """Mark an implementation whose results have the dtype of its arguments, floats of 32 or 64 bits.
+
+    So the dtype of the result is known without importing SciPy.
+    """
+    implementation.keeps_precision = True  # type: ignore[attr-defined]  # functions may have attributes
     return implementation
 
 

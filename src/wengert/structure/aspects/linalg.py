@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from wengert.ops.linear_algebra.cholesky import _cholesky
+from wengert.ops.linear_algebra.cholesky import _cholesky, _cholesky_pull
 from wengert.ops.linear_algebra.factorizations import _lu, _qr
 from wengert.ops.linear_algebra.least_squares import _pinv
 from wengert.ops.linear_algebra.matrix_functions import _expm, _expm_frechet, _logm, _logm_frechet, _sqrtm
@@ -17,7 +17,7 @@ from wengert.structure.propagation import OperationStep, propagate_all, propagat
 
 
 @propagation(
-    _solve_triangular, _cholesky, _lu, _qr, _solve, _inv, _cofactor, _det, _logdet, _eigh, _eig, _svd, _pinv, _expm,
+    _solve_triangular, _cholesky, _cholesky_pull, _lu, _qr, _solve, _inv, _cofactor, _det, _logdet, _eigh, _eig, _svd, _pinv, _expm,
     _logm, _sqrtm, _expm_frechet, _logm_frechet, _sylvester,
 )  # fmt: skip
 def propagate_matrices(step: OperationStep) -> list[Sets]:

@@ -1,0 +1,47 @@
+"""Functions of small matrices, written out; routines are for larger ones."""
+
+from __future__ import annotations
+
+from wengert.compiler.forms.lowering import MatrixFunction
+from wengert.compiler.small_matrices import elimination, triangles
+from wengert.graph.ir import Operation
+
+
+def order(node: Operation) -> int:
+    """The number of rows of the first operand."""
+    return node.args[0].shape[-2]
+
+
+def elimination_flops(node: Operation) -> int:
+    """Multiplications, and selects that exchange rows."""
+    n = order(node)
+    return n * n * n // 3 + n * n * (n - 1) + 8 * n
+
+
+def solution_flops(node: Operation) -> int:
+    n = order(node)
+    return elimination_flops(node) + n * (2 * n - 1) * node.shape[-1]
+
+
+def inverse_flops(node: Operation) -> int:
+    n = order(node)
+    return elimination_flops(node) + 2 * n * n * n // 3 + n * n * (n - 1)
+
+
+ALWAYS = lambda node: True
+
+SOLVE = MatrixFunction(elimination.write_solve, solution_flops, operands=2, may_fail=ALWAYS)
+INV = MatrixFunction(elimination.write_inv, inverse_flops, may_fail=ALWAYS)
+COFACTOR = MatrixFunction(elimination.write_cofactor, inverse_flops)
+DET = MatrixFunction(elimination.write_det, elimination_flops, core=0)
+LOGDET = MatrixFunction(elimination.write_logdet, lambda node: elimination_flops(node) + 16 * order(node), core=0)
+DET_SIGN = MatrixFunction(elimination.write_det_sign, elimination_flops, core=0)
+CHOLESKY = MatrixFunction(
+    triangles.write_cholesky, lambda node: order(node) ** 3 // 6 + 16 * order(node), may_fail=ALWAYS
+)
+SOLVE_TRIANGULAR = MatrixFunction(
+    triangles.write_solve_triangular,
+    lambda node: order(node) ** 2 * node.shape[-1] // 2 + 16 * order(node),
+    operands=2,
+    may_fail=lambda node: not node.params["unit_diagonal"],
+)

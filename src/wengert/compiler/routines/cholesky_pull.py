@@ -1,0 +1,122 @@
+"""The derivative of Cholesky's factorisation in reverse, in blocks.
+
+The formula of the whole matrix, L^-T (P + P^T) L^-1, takes 4 n^3 operations. The reverse of the factorisation in
+blocks (Murray 2016, "Differentiation of the Cholesky decomposition") takes 2/3 n^3, and needs the formula for blocks
+on the diagonal alone.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from wengert.compiler.forms.matrices import is_matrix_transpose
+from wengert.compiler.routines.lapack import MatrixRoutine, Problem, are_factorable
+from wengert.compiler.simd.lanes import Lanes
+from wengert.graph.ir import Operation
+
+SMALL_BLOCK, LARGE_BLOCK, LARGE = 32, 64, 256
+"""The rows of a block, in matrices up to a number of rows and in larger ones."""
+MOST_BLOCKS = 32
+
+
+class Block(NamedTuple):
+    """A part of a matrix by rows: its address, and its numbers of rows and columns."""
+
+    address: Lanes
+    rows: int
+    columns: int
+
+
+class Reverse:
+    """Writes the steps for one matrix; `step` is the number of elements from row to row."""
+
+    def __init__(self, p: Problem):
+        self.p, self.n = p, p.node.shape[-1]
+        self.factor, self.bar, self.work = p.operand(1), p.result(), p.blocks["work"]
+
+    def part(self, matrix: Lanes, i: int, j: int, rows: int, columns: int) -> Block:
+        """A block of a matrix."""
+        return Block(self.p.at(matrix, i * self.n + j), rows, columns)
+
+    def subtract_product(self, target: Block, x: Block, y: Block, is_x_transposed: bool, x_step: int = 0) -> None:
+        """target -= x y, or x^T y; the rows of x are `x_step` apart, if not those of the matrix."""
+        k = x.rows if is_x_transposed else x.columns
+        if not target.rows * target.columns * k:
+            return
+        n = self.n
+        letters = ("N", "NT"[is_x_transposed])
+        sizes = (target.columns, target.rows, k)
+        self.p.lapack("gemm", *letters, *sizes, -1.0, y.address, n, x.address, x_step or n, 1.0, target.address, n)
+
+    def write(self) -> None:
+        """All blocks, from the last to the first."""
+        n, size = self.n, block_size(self.n)
+        self.p.read_rows(self.bar, 0)
+        with self.p.code.loop(0, n - 1) as i:
+            self.p.clear(self.p.at(self.bar, i * (n + 1) + 1), n - 1 - i)
+        for j in reversed(range(0, n, size)):
+            self.write_block(j, min(size, n - j))
+
+    def write_block(self, j: int, size: int) -> None:
+        """One block on the diagonal, with the rows to its left and the columns below it."""
+        below, end = self.n - j - size, j + size
+        r, d = self.part(self.factor, j, 0, size, j), self.part(self.factor, j, j, size, size)
+        b, c = self.part(self.factor, end, 0, below, j), self.part(self.factor, end, j, below, size)
+        r_bar, d_bar = self.part(self.bar, j, 0, size, j), self.part(self.bar, j, j, size, size)
+        b_bar, c_bar = self.part(self.bar, end, 0, below, j), self.part(self.bar, end, j, below, size)
+        if below:
+            self.divide(c_bar, d)
+            self.subtract_product(b_bar, c_bar, r, False)
+            self.subtract_product(d_bar, c_bar, c, True)
+        self.write_diagonal(d_bar, d)
+        if j:
+            self.subtract_product(r_bar, c_bar, b, True)
+            self.subtract_product(r_bar, Block(self.work, size, size), r, False, size)
+
+    def divide(self, x: Block, d: Block, step: int = 0) -> None:
+        """x d^-1 in place of x."""
+        n = self.n
+        self.p.lapack("trsm", "L", "U", "N", "N", x.columns, x.rows, 1.0, d.address, n, x.address, step or n)
+
+    def write_diagonal(self, bar: Block, d: Block) -> None:
+        """The formula for one block; the workspace has the whole symmetric result, the block its lower triangle."""
+        p, code, n, size, work = self.p, self.p.code, self.n, d.rows, self.work
+        real = p.element.real
+        p.clear(work, size * size)
+        with code.loop(0, size) as i:
+            code.copy(p.at(work, i * size), p.at(bar.address, i * n), (i + 1) * p.element.size)
+        p.lapack("trmm", "R", "U", "T", "N", size, size, 1.0, d.address, n, work, size)
+        with code.loop(1, size) as i, code.loop(0, i) as j:
+            code.store(code.load(p.at(work, i * size + j), real), p.at(work, j * size + i))
+        p.lapack("trsm", "R", "U", "T", "N", size, size, 1.0, d.address, n, work, size)
+        self.divide(Block(work, size, size), d, size)
+        with code.loop(0, size) as i:
+            code.copy(p.at(bar.address, i * n), p.at(work, i * size), i * p.element.size)
+            place = p.at(bar.address, i * (n + 1))
+            code.store(code.load(p.at(work, i * (size + 1)), real) * 0.5, place)
+            p.clear(code.offset(place, 1, real), size - 1 - i)
+
+
+def block_size(n: int) -> int:
+    """The rows of a block, for a matrix of so many rows."""
+    return max(SMALL_BLOCK if n <= LARGE else LARGE_BLOCK, -(-n // MOST_BLOCKS))
+
+
+def solve_pull(p: Problem) -> None:
+    """The cotangent of a matrix, from that of its factor."""
+    p.fail_if_singular(p.operand(1), p.node.shape[-1])
+    Reverse(p).write()
+
+
+def is_native(node: Operation) -> bool:
+    """Whether the matrices are real, and the factors are stored by rows."""
+    return are_factorable(node) and node.dtype.kind == "f" and not is_matrix_transpose(node.args[1])
+
+
+CHOLESKY_PULL = MatrixRoutine(
+    solve_pull,
+    is_for=is_native,
+    blocks=lambda node: {"work": block_size(node.shape[-1]) ** 2 * node.dtype.itemsize},
+    work=lambda node: node.shape[-1] ** 3,
+    name="cholesky_pull",
+)

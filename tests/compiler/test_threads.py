@@ -1,0 +1,72 @@
+"""The pool of threads: kernels in a row, callers at once, and forks while it works."""
+
+import os
+import threading
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.compiler.kernels import threads
+
+X = np.linspace(0.1, 3.0, 300_000)
+
+
+@pytest.fixture
+def three_threads(monkeypatch):
+    """A function on three threads, whatever the number of cores."""
+    monkeypatch.setenv("WENGERT_NUM_THREADS", "3")
+    yield wg.compile(lambda x: np.exp(np.sin(x)) * x)
+    threads.THREADS.value = 1
+
+
+def native_threads() -> int:
+    """The number of threads of this process."""
+    return len(os.listdir("/proc/self/task"))
+
+
+def test_many_jobs_in_a_row_give_the_same_bits(three_threads):
+    expected = np.exp(np.sin(X)) * X
+    first = three_threads(X)
+    np.testing.assert_allclose(first, expected, rtol=1e-14)
+    for _ in range(200):
+        assert np.array_equal(three_threads(X), first)
+
+
+def test_callers_at_once_do_not_wait_for_the_pool(three_threads):
+    first, results = three_threads(X), []
+
+    def work() -> None:
+        for _ in range(20):
+            results.append(np.array_equal(three_threads(X), first))
+
+    callers = [threading.Thread(target=work) for _ in range(4)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert results == [True] * 80
+
+
+@pytest.mark.skipif(not hasattr(os, "fork") or not os.path.isdir("/proc/self/task"), reason="needs fork and /proc")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_threads_end_before_a_fork_and_start_again(three_threads):
+    large = np.linspace(0.1, 3.0, 3_000_000)
+    first = three_threads(large)
+    working = native_threads()
+    pid = os.fork()
+    if not pid:
+        os._exit(0 if native_threads() == 1 and np.array_equal(three_threads(large), first) else 1)
+    assert native_threads() < working
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert np.array_equal(three_threads(large), first)
+    assert native_threads() == working
+
+
+def test_short_kernels_that_follow_each_other_wake_threads(three_threads):
+    """Two hundred microseconds of work, in kernels of some ten, are worth threads."""
+    short = np.linspace(0.1, 3.0, 20_000)
+    f = wg.compile(lambda x: np.sin(x) * x)
+    results = [f(short) for _ in range(50)]
+    assert all(np.array_equal(out, results[0]) for out in results)
+    assert "on all cores" in str(f.report(short))

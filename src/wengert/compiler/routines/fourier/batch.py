@@ -24,13 +24,13 @@ from wengert.compiler.routines.fourier.numbers import (
     store_neighbours,
     store_reals,
     swapped,
-    transpose_lanes,
 )
 from wengert.compiler.routines.fourier.passes import block_of_result, transform_lanes
 from wengert.compiler.routines.fourier.plan import TRANSPOSE_COST, lanes_cost
 from wengert.compiler.routines.fourier.task import LARGE, STEP_PARAMETERS, Step, Task, run_step, step_arguments
 from wengert.compiler.simd.complex_lanes import Complex, parts_of
 from wengert.compiler.simd.lanes import Code, Lanes, Type
+from wengert.compiler.simd.transposes import exchange_blocks
 
 
 class Batch(NamedTuple):
@@ -226,7 +226,7 @@ class GroupWriter:
                 code.load(at, type, type.bits // 8) if is_single else load_neighbours(at, type) for at in addresses
             ]
             rows = [parts_of(number) for number in numbers]
-            parts = [transpose_lanes(part) for part in zip(*rows, strict=True)]
+            parts = [exchange_blocks(list(part)) for part in zip(*rows, strict=True)]
             for k, value in zip(order, zip(*parts, strict=True), strict=True):
                 number = Complex(*value) if len(value) == 2 else Complex(value[0], value[0].like(0.0))
                 store_block(swapped(number) if is_swapped else number, block, column + k)
@@ -242,7 +242,7 @@ class GroupWriter:
             column = last_start(group, count, lanes)
             numbers = [self.finished(load_block(block, column + k, type)) for k in order]
             columns = [parts_of(number.real if is_single else number) for number in numbers]
-            parts = [transpose_lanes(part) for part in zip(*columns, strict=True)]
+            parts = [exchange_blocks(list(part)) for part in zip(*columns, strict=True)]
             for row in range(lanes):
                 address = task.offset(self.target, column + row * step, is_single)
                 if is_single:

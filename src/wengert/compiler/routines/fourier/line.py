@@ -23,13 +23,13 @@ from wengert.compiler.routines.fourier.numbers import (
     store_block,
     store_neighbours,
     swapped,
-    transpose_lanes,
 )
 from wengert.compiler.routines.fourier.passes import transform_lanes
 from wengert.compiler.routines.fourier.plan import Split, split
 from wengert.compiler.routines.fourier.task import STEP_PARAMETERS, Step, step_arguments
 from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.lanes import PTR, Code, Lanes, Type
+from wengert.compiler.simd.transposes import exchange_blocks
 
 
 class Line(NamedTuple):
@@ -161,7 +161,7 @@ class Line(NamedTuple):
                 column = last_start(i, columns, lanes)
                 here = i * rows + row
                 vectors = [load_block(source, here + k, type) for k in order]
-                parts = [transpose_lanes([v.real for v in vectors]), transpose_lanes([v.imag for v in vectors])]
+                parts = [exchange_blocks([v.real for v in vectors]), exchange_blocks([v.imag for v in vectors])]
                 for k, value in zip(order, zip(*parts, strict=True), strict=True):
                     store_block(Complex(*value), blocks[1], column + k)
             first = code.offset(target, row * 2, element)

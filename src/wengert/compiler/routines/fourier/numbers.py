@@ -7,12 +7,13 @@ tables and transposes need to know it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.lane_operations import splat
 from wengert.compiler.simd.lanes import Code, Lanes, Type, fma, select
+from wengert.compiler.simd.transposes import shuffle
 
 
 def product(x: Complex, y: Complex) -> Complex:
@@ -34,13 +35,6 @@ def swapped(x: Complex) -> Complex:
 def multiply_add(x: Lanes, y: Lanes | float, z: Lanes) -> Lanes:
     """x * y + z, rounded once where the processor has an instruction for it."""
     return fma(x, y, z) if vector_bytes() >= 32 else x * y + z
-
-
-def shuffle(x: Lanes, y: Lanes, order: Sequence[int]) -> Lanes:
-    """Lanes of x and, from the number of lanes on, of y."""
-    indices = ", ".join([f"i32 {i}" for i in order])
-    type = Type(x.type.kind, len(order))
-    return x.code.add(f"shufflevector {x.typed}, {y.typed}, <{len(order)} x i32> <{indices}>", type)
 
 
 def most_lanes(kind: str, *extents: int) -> int:
@@ -117,21 +111,6 @@ def load_same(address: Lanes, type: Type) -> Complex:
     code, element = address.code, Type(type.kind)
     parts = [code.load(code.offset(address, i, element), element, type.bits // 8) for i in (0, 1)]
     return Complex(*[splat(x, type.lanes) if type.lanes > 1 else x for x in parts])
-
-
-def transpose_lanes(rows: Sequence[Lanes]) -> list[Lanes]:
-    """As many vectors as each has lanes, as the rows of a matrix: its columns."""
-    rows, lanes = list(rows), len(rows)
-    distance = 1
-    while distance < lanes:
-        low = [i if not i & distance else i - distance + lanes for i in range(lanes)]
-        high = [i + distance if not i & distance else i + lanes for i in range(lanes)]
-        for i in range(lanes):
-            if not i & distance:
-                x, y = rows[i], rows[i + distance]
-                rows[i], rows[i + distance] = shuffle(x, y, low), shuffle(x, y, high)
-        distance *= 2
-    return rows
 
 
 def load_reals(address: Lanes, type: Type) -> Lanes:

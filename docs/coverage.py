@@ -45,9 +45,10 @@ table shows how each mode runs it.
 - **trace**, how a [graph](graph.md) gets shape and dtype without numbers: *broadcast* and *axes*, the shape by the
   rule of the kind and the dtype from NumPy on one element; *example*, from NumPy's result for zeros that take no
   memory; *rule*, a rule of this operation; *refused*, an error, because the shape depends on the numbers.
-- **compiled**, how [the compiler](compile.md) runs it in double precision (single precision is the same, complex
-  numbers run in NumPy): *native*, loops that fuse with their neighbours; *routine*, a function of its own, such as a call of BLAS; *NumPy*, NumPy's
-  implementation between native parts. Where there are two, it depends on sizes, dtypes or keys.
+- **compiled**, how [the compiler](compile.md) runs it in double precision (single precision is the same; for
+  complex numbers see *complex_lowering* below): *native*, loops that fuse with their neighbours; *routine*, a step of
+  its own, such as a call of BLAS; *NumPy*, NumPy's implementation between native parts. Where there are two, it
+  depends on sizes, dtypes or keys.
 
 | operation | kind | reverse | forward | Taylor | batch | trace | compiled | remarks |
 |---|---|---|---|---|---|---|---|---|

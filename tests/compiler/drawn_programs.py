@@ -46,8 +46,15 @@ BINARY = (
 )  # fmt: skip
 KINDS = (
     *("unary", "unary", "binary", "binary", "binary", "view", "view", "view"),
-    *("join", "index", "index", "reduce", "reduce", "contract"),
+    *("join", "index", "index", "reduce", "reduce", "contract", "matrix"),
 )
+MATRIX = (
+    "np.linalg.inv({a})", "np.linalg.det({a})", "np.linalg.slogdet({a}).logabsdet", "np.linalg.cholesky({p})",
+    "np.linalg.solve({a}, np.swapaxes({x}, -1, -2))", "np.linalg.solve({p}, np.swapaxes({x}, -1, -2)[..., :1])",
+    "wg.linalg.solve_triangular(np.linalg.cholesky({p}), np.swapaxes({x}, -1, -2), lower=True)",
+    "wg.linalg.solve_triangular({p}, np.swapaxes({x}, -1, -2), trans=1)",
+)  # fmt: skip
+"""Of a matrix {a} without symmetry and of a positive definite one {p}, both from a value {x}."""
 REDUCTIONS = ("np.sum", "np.mean", "np.max", "np.min", "wg.logsumexp", "np.var", "np.prod")
 
 
@@ -338,6 +345,16 @@ class Draft:
                 )
             )
         return f"np.outer({x}, {y})" if np.prod(a) * np.prod(b) <= LARGEST else None
+
+    def matrix(self) -> str | None:
+        x = self.name()
+        shape = self.values[x].shape
+        if len(shape) < 2 or 0 in shape or shape[-1] > 12:
+            return None
+        y = f"np.tanh(0.1 * {x})"
+        p = f"(np.swapaxes({y}, -1, -2) @ {y} / {shape[-2]} + 1.5 * np.eye({shape[-1]}, dtype={x}.dtype))"
+        a = f"({p} + 0.3 * np.roll(np.eye({shape[-1]}, dtype={x}.dtype), 1, 0))"
+        return self.choose(MATRIX).format(x=x, a=a, p=p)
 
     def function(self) -> Callable[..., tuple]:
         space: dict[str, Any] = {"np": np, "wg": wg, "at": At}

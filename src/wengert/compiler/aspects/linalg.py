@@ -74,7 +74,6 @@ def expand_coincident(x: Any) -> Any:
     return abs(gauge.as_rows(x) - gauge.as_columns(x)) <= expand_dims(margin(abs(x)), -1) if x.size else None
 
 
-
 @expansion(gauge._anchor)
 def expand_anchor(x: Any) -> Any:
     """The first of the largest real components of each vector."""

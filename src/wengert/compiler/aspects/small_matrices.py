@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wengert.compiler.forms.lowering import MatrixFunction
+from wengert.compiler.forms.lowering import LARGEST_TRIANGLE, MatrixFunction
 from wengert.compiler.small_matrices import elimination, triangles
 from wengert.graph.ir import Operation
 
@@ -19,11 +19,13 @@ def elimination_flops(node: Operation) -> int:
 
 
 def solution_flops(node: Operation) -> int:
+    """Those, and substitutions for each column."""
     n = order(node)
     return elimination_flops(node) + n * (2 * n - 1) * node.shape[-1]
 
 
 def inverse_flops(node: Operation) -> int:
+    """Those, the inverses of both factors and their product, and selects that exchange columns."""
     n = order(node)
     return elimination_flops(node) + 2 * n * n * n // 3 + n * n * (n - 1)
 
@@ -37,11 +39,15 @@ DET = MatrixFunction(elimination.write_det, elimination_flops, core=0)
 LOGDET = MatrixFunction(elimination.write_logdet, lambda node: elimination_flops(node) + 16 * order(node), core=0)
 DET_SIGN = MatrixFunction(elimination.write_det_sign, elimination_flops, core=0)
 CHOLESKY = MatrixFunction(
-    triangles.write_cholesky, lambda node: order(node) ** 3 // 6 + 16 * order(node), may_fail=ALWAYS
+    triangles.write_cholesky,
+    lambda node: order(node) ** 3 // 6 + 16 * order(node),
+    largest=LARGEST_TRIANGLE,
+    may_fail=ALWAYS,
 )
 SOLVE_TRIANGULAR = MatrixFunction(
     triangles.write_solve_triangular,
     lambda node: order(node) ** 2 * node.shape[-1] // 2 + 16 * order(node),
     operands=2,
+    largest=LARGEST_TRIANGLE,
     may_fail=lambda node: not node.params["unit_diagonal"],
 )

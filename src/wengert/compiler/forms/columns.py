@@ -9,8 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from wengert.compiler.forms.lowering import FLOATS, Reduction, lowering
-from wengert.compiler.program.failures import LARGEST_ORDER
+from wengert.compiler.forms.lowering import FLOATS, LARGEST_ORDER, LARGEST_TRIANGLE, Reduction, lowering
 from wengert.core.infer import is_elementwise
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
@@ -34,7 +33,8 @@ def has_many_columns(node: Operation) -> bool:
     if not is_a(node, _solve, _solve_triangular) or (is_a(node, _solve) and node.args[2].size):
         return False
     x, y = node.args[:2]
-    return 0 < x.shape[-1] <= LARGEST_ORDER < y.shape[-1] and node.dtype == x.dtype == y.dtype and node.dtype in FLOATS
+    largest = LARGEST_ORDER if is_a(node, _solve) else LARGEST_TRIANGLE
+    return 0 < x.shape[-1] <= largest < y.shape[-1] and node.dtype == x.dtype == y.dtype and node.dtype in FLOATS
 
 
 def turn(node: Operation, _: Operation, rows: dict[Node, Node]) -> Node | None:
@@ -42,7 +42,8 @@ def turn(node: Operation, _: Operation, rows: dict[Node, Node]) -> Node | None:
     if has_many_columns(node):
         x, y = map(Symbol, node.args[:2])
         columns = expand_dims(y.swapaxes(-1, -2), -1)
-        stack = apply(node, expand_dims(x, -3), columns, *map(Symbol, node.args[2:]))[..., 0]
+        factors = [expand_dims(Symbol(a), -3) for a in node.args[2:]]
+        stack = apply(node, expand_dims(x, -3), columns, *factors)[..., 0]
     elif not any(a in rows for a in node.args):
         return None
     elif lowering_is_reduction(node):

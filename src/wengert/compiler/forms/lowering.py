@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from wengert.compiler.program.failures import LARGEST_ORDER
 from wengert.compiler.schedule.affine import Position, Read
 from wengert.compiler.simd.lanes import Lanes, Type
 from wengert.core.aspects import Aspect
@@ -30,7 +29,10 @@ if TYPE_CHECKING:
 SUPPORTED = frozenset(map(np.dtype, ("f8", "f4", "c16", "c8", "i8", "i4", "?")))
 """The dtypes of native arithmetic."""
 FLOATS = frozenset(map(np.dtype, ("f8", "f4")))
-MOST_FLOPS = 1500
+LARGEST_ORDER, LARGEST_TRIANGLE = 8, 11
+"""The largest order of matrices whose functions are written out in kernels, and that of Cholesky factors and triangles.
+"""
+MOST_FLOPS = 1700
 """The most operations for one small matrix that are written out: LLVM's time is proportional to them."""
 
 Rows = Sequence[Sequence[Lanes]]
@@ -166,7 +168,7 @@ class Routine(Lowering):
 
     `write` adds the instructions of a call, and may return whether the routine failed: then NumPy runs the operation,
     which raises the error. `may_fail` and `workspace`, in bytes, are known before. With `reads_transposed`, operands
-    may be stored with their last two axes exchanged.
+    may be stored with their last two axes exchanged; with `reads_strided`, they may be parts of larger arrays.
     """
 
     def __init__(
@@ -176,10 +178,11 @@ class Routine(Lowering):
         may_fail: Callable[[Operation], bool] = lambda node: False,
         workspace: Callable[[Operation], int] = lambda node: 0,
         reads_transposed: bool = False,
+        reads_strided: bool = False,
     ):
         super().__init__()
         self.write, self.is_for, self.may_fail, self.workspace = write, is_for, may_fail, workspace
-        self.reads_transposed = reads_transposed
+        self.reads_transposed, self.reads_strided = reads_transposed, reads_strided
 
 
 class MatrixFunction(Lowering):
@@ -187,7 +190,8 @@ class MatrixFunction(Lowering):
 
     `body` is called with a `MatrixCall` and the operation's parameters as keywords, and returns the rows of the result,
     whose last axes, as many as `core`, they are. `flops` estimates its operations for one matrix of a node. Only the
-    first `operands` of a node are read. It is for real matrices of orders up to 8 whose work is small.
+    first `operands` of a node are read. It is for real matrices with at most `largest` rows and columns, whose work is
+    small.
     """
 
     def __init__(
@@ -196,10 +200,12 @@ class MatrixFunction(Lowering):
         flops: Callable[[Operation], int],
         core: int = 2,
         operands: int = 1,
+        largest: int = LARGEST_ORDER,
         may_fail: Callable[[Operation], bool] = lambda node: False,
     ):
         super().__init__()
-        self.body, self.flops, self.core, self.operands, self.may_fail = body, flops, core, operands, may_fail
+        self.body, self.flops, self.core, self.operands = body, flops, core, operands
+        self.largest, self.may_fail = largest, may_fail
 
     def is_for(self, node: Operation) -> bool:
         """Whether the matrices are small."""
@@ -207,7 +213,7 @@ class MatrixFunction(Lowering):
         shapes = [a.shape[-2:] for a in read]
         return (
             all(a.dtype in FLOATS and a.spec.__class__ is Spec for a in (node, *read))
-            and all(0 < n <= LARGEST_ORDER for shape in shapes for n in shape)
+            and all(0 < n <= self.largest for shape in shapes for n in shape)
             and self.flops(node) <= MOST_FLOPS
         )
 

@@ -14,8 +14,8 @@ from wengert.core.errors import user_error
 FAILURES: list[Failure] = []
 """All failures, by their bits."""
 
-LARGEST_ORDER = 8
-"""The largest order of matrices whose functions are written out in kernels."""
+DIAGONAL = 16
+"""The number of elements of a diagonal that have failures of their own."""
 
 
 class Failure(NamedTuple):
@@ -42,7 +42,7 @@ SINGULAR = declare(np.linalg.LinAlgError, "Singular matrix")
 NOT_POSITIVE = declare(np.linalg.LinAlgError, "Matrix is not positive definite")
 ZERO_ON_DIAGONAL = [
     declare(np.linalg.LinAlgError, f"Singular matrix: the triangular matrix has a zero at index {i} of its diagonal")
-    for i in range(LARGEST_ORDER)
+    for i in range(DIAGONAL)
 ]
 DEPENDENT = declare(
     np.linalg.LinAlgError,

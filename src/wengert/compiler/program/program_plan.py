@@ -15,6 +15,7 @@ from wengert.compiler.program.in_place import InPlace, Step, Update, scatter_upd
 from wengert.compiler.program.memory_plan import Memory, Slot
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
+from wengert.compiler.schedule.strides import Layout
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP
 from wengert.core.primitive import OUTPUT
@@ -35,8 +36,8 @@ def make_plan(graph: Graph, updates: Pairs, prefix: str) -> Plan:
 class Plan:
     """The steps of a program in order, with their kernels, and its memory; `shared` are the updates made in place.
 
-    With `reads_early`, small parts of values that are updated are read before anything else. Nothing fails from the
-    step `first_safe` on.
+    With `reads_early`, small parts of values that are updated are read before anything else. The steps `failing` may
+    fail, and none from `first_safe` on.
     """
 
     def __init__(self, graph: Graph, updates: Sequence[tuple[int, int]], prefix: str, reads_early: bool):
@@ -58,8 +59,8 @@ class Plan:
             [*stored, [base for base, _ in memory.copies]], [*[step.writes for step in steps], []], [*partials, {}]
         )
         writers = [self.writers.get(step) for step in schedule.steps]
-        failing = [k for k, step in enumerate(schedule.steps) if may_fail(schedule, step, writers[k])]
-        self.first_safe = 1 + max(failing, default=-1)
+        self.failing = {k for k, step in enumerate(schedule.steps) if may_fail(schedule, step, writers[k])}
+        self.first_safe = 1 + max(self.failing, default=-1)
         if not prefix:
             self.shared = tuple(
                 [pair for pair in updates if overwrite(schedule, memory, writers, self.first_safe, *pair)]
@@ -146,10 +147,18 @@ def home_of(schedule: Schedule, node: Node) -> int:
 
 def stored_base(schedule: Schedule, node: Node) -> Node:
     """The value in memory that an operand of a routine or fallback is read from."""
+    layout = read_layout(schedule, node)
+    if layout is not None:
+        return layout.base
     if is_read_transposed(schedule, node):
         assert isinstance(node, Operation)
         node = node.args[0]
     return schedule.aliases.get(node, node)
+
+
+def read_layout(schedule: Schedule, node: Node) -> Layout | None:
+    """The layout of an operand that a routine reads with strides."""
+    return None if node in schedule.stored or node in schedule.aliases else schedule.layouts.get(node)
 
 
 def is_read_transposed(schedule: Schedule, node: Node) -> bool:

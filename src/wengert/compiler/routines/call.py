@@ -15,10 +15,14 @@ from wengert.graph.ir import Operation
 
 
 class Operand(NamedTuple):
-    """The address of an operand; `is_transposed` if the last two axes are exchanged in memory."""
+    """The address of an operand; `is_transposed` if the last two axes are exchanged in memory.
+
+    Routines that read with strides have one for each axis, in elements.
+    """
 
     pointer: Lanes
     is_transposed: bool = False
+    strides: tuple[int, ...] = ()
 
 
 class RoutineCall:

@@ -25,7 +25,9 @@ from wengert.compiler.schedule.short_rows import (
     in_rows,
     keeps_rows,
     row_candidates,
+    shows_rows,
 )
+from wengert.compiler.schedule.strides import Layout, layout_of
 from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a
@@ -54,6 +56,7 @@ class Schedule:
         self.forms: dict[Node, Form] = {}
         self.rows: tuple[int, ...] = ()
         self.columns: set[Node] = set()  # copies in which the lanes of rows are neighbours
+        self.unrolled: set[Node] = set()  # what is computed at fixed positions only, along axes that are not looped
         self.is_tiny = False
         self.choose_loops()
         self.uses: dict[Node, int] = {}
@@ -67,6 +70,7 @@ class Schedule:
         self.stored: dict[Node, None] = {}  # in order of decision
         self.aliases: dict[Node, Node] = {}
         self.joined: dict[Node, Operation] = {}  # scatters, and those before them in the same kernel
+        self.layouts: dict[Node, Layout] = {}  # of operands that routines read with strides
         self.reduced_along: dict[tuple, tuple[int, ...]] = {}
         self.stages: dict[Node, int] = {}
         self.costs: dict[Node, int] = {}
@@ -176,6 +180,8 @@ class Schedule:
         if self.reads_early and form in (Form.GATHER, Form.VIEW) and self.is_part_of_updated(node):
             self.store(node)
         self.costs[node] = self.cost(node)
+        if self.is_unrolled(node):
+            self.unrolled.add(node)
 
     def operand_stage(self, node: Operation, i: int, domain: tuple[int, ...]) -> int:
         """The first stage at which a loop over a domain can use an operand, which is stored if that is better."""
@@ -210,19 +216,29 @@ class Schedule:
 
     def is_same_loop(self, node: Operation, a: Node, base: Node, direct: bool, domain: tuple[int, ...]) -> bool:
         """Whether an operand is computed at the same position of the same loop: views in between keep the row."""
-        if self.domain(base) != domain:
+        if self.domain(base) != domain or (base in self.unrolled and not self.reads_in_place(node, base)):
             return False
         rows = self.rows if in_rows(base, self.rows) else ()
         if self.forms[base] is self.forms[node] is Form.MATRIX and base.shape[: len(domain)] == domain:
             rows = domain  # all elements of a matrix are read
         elif not rows:
             return direct and self.forms[node] is not Form.CHOICE
-        while a is not base:
-            assert isinstance(a, Operation)
-            if rows and not keeps_rows(a, rows):
-                return False
-            a = a.args[0]
-        return self.forms[node] is not Form.CHOICE or keeps_rows(node, rows)
+        return shows_rows(a, base, rows) and (self.forms[node] is not Form.CHOICE or keeps_rows(node, rows))
+
+    def reads_in_place(self, node: Operation, base: Node) -> bool:
+        """Whether an operation in the loop that computes a value needs elements at fixed positions along other axes."""
+        form = self.forms[node]
+        if form is Form.UNROLLED and min(node.params["axis"], default=0) < self.loop_ndim(base):
+            return False
+        looped = node if form in COMPUTED else node.args[0]
+        return form in (Form.UNROLLED, Form.MATRIX) or (in_rows(looped, self.rows) and in_rows(base, self.rows))
+
+    def is_unrolled(self, node: Operation) -> bool:
+        """Whether the elements of a value can only be computed at fixed positions: those of small matrices."""
+        if self.forms[node] not in (*COMPUTED, Form.VIEW) or self.loop_ndim(node) == node.ndim:
+            return False
+        bases = [self.source(a)[0] for a in node.args]
+        return self.forms[node] is Form.MATRIX or any(b in self.unrolled and b not in self.stored for b in bases)
 
     def reduction_stage(self, node: Operation, domain: tuple[int, ...], stage: int) -> int:
         """One loop reduces along one set of axes: for others, it stores an expensive operand."""
@@ -261,13 +277,26 @@ class Schedule:
         elif self.forms[node] is not Form.GIVEN and node not in self.stored:
             if self.forms[node] is Form.VIEW:
                 base, _ = self.source(node)
+                if base in self.unrolled and not self.is_tiny and not (self.rows and shows_rows(node, base, self.rows)):
+                    self.stored[base] = None
                 self.stages[node] = self.ready(base) if base in self.stored else self.stages[base]
             self.stored[node] = None
 
     def store_operand(self, consumer: Operation, node: Node) -> None:
         """Keep an operand of a routine or a fallback in memory."""
-        may_transpose = self.forms[consumer] is Form.ROUTINE and lowering_of(consumer, Routine).reads_transposed
-        if may_transpose and is_matrix_transpose(node) and self.forms[node] is Form.VIEW:
+        routine = lowering_of(consumer, Routine) if self.forms[consumer] is Form.ROUTINE else None
+        if routine is not None and routine.reads_strided:
+            layout = layout_of(node, self.forms, self.aliases, self.stored.__contains__)
+            if layout is not None:
+                self.layouts[node] = layout
+                self.store(layout.base)
+                return
+        if (
+            routine is not None
+            and routine.reads_transposed
+            and is_matrix_transpose(node)
+            and self.forms[node] is Form.VIEW
+        ):
             node = node.args[0]
         if self.forms[node] is Form.VIEW and node not in self.aliases and is_a(node, *RESHAPES):
             self.store(node.args[0])
@@ -287,7 +316,7 @@ class Schedule:
         """Whether it is cheaper to store a value than to compute it again in another loop."""
         if self.is_tiny:
             return False
-        if self.forms[base] is Form.MATRIX:  # its elements are known at fixed positions only
+        if base in self.unrolled:
             return True
         if math.prod(domain) >= 2 * base.size:  # several iterations of the loop use one element
             return self.costs[base] > (2 if base.size > 1 else 8)

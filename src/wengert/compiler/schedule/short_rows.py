@@ -25,6 +25,8 @@ COPY, MULTIPLY, TRANSPOSE = map(primitive_of, (_copy, multiply, _transpose))
 ROW, LONGEST_ROW = 48, 128
 """The lengths of rows: those of at most `ROW` elements decide the first axes, which rows up to `LONGEST_ROW` then use.
 """
+FEWEST_ROWS = 64
+"""The fewest rows that are worth a loop of their own."""
 ROW_OPERATIONS, ROW_INTENSITY = 6000, 6
 """The most operations that are unrolled for one row, and the fewest for each element that is read or stored: lanes read
 elements that are a row apart.
@@ -41,11 +43,13 @@ def row_candidates(graph: Graph) -> list[tuple[int, ...]]:
     stacks: dict[tuple[int, ...], None] = {}
     for node in graph.operations:
         found = native_code(node)
-        if isinstance(found, MatrixFunction) and found.is_for(node) and found.lead(node):
-            stacks[node.shape[: found.lead(node)]] = None
+        if isinstance(found, MatrixFunction) and found.is_for(node):
+            stack = node.shape[: found.lead(node)]
+            if math.prod(stack) >= FEWEST_ROWS:
+                stacks[stack] = None
         if node.spec.__class__ is Spec and node.ndim > 1 and node.size:
             ndim = next(r for r in range(node.ndim + 1) if math.prod(node.shape[r:]) <= ROW)
-            if 0 < ndim < node.ndim and math.prod(node.shape[:ndim]) >= 64:
+            if 0 < ndim < node.ndim and math.prod(node.shape[:ndim]) >= FEWEST_ROWS:
                 rows = node.shape[:ndim]
                 sizes[rows] = sizes.get(rows, 0) + node.size
     most = [rows for rows in sorted(sizes, key=sizes.__getitem__, reverse=True) if rows not in stacks]
@@ -80,6 +84,16 @@ def keeps_rows(node: Operation, rows: tuple[int, ...]) -> bool:
     return all(
         inner is not None and (not in_rows(node.args[k], rows) or inner[: len(rows)] == lead) for k, inner in found
     )
+
+
+def shows_rows(view: Node, base: Node, rows: tuple[int, ...]) -> bool:
+    """Whether all views between a value and the one behind it keep these rows; without rows, they may do anything."""
+    while view is not base:
+        assert isinstance(view, Operation)
+        if rows and not keeps_rows(view, rows):
+            return False
+        view = view.args[0]
+    return True
 
 
 def copy_by_columns(graph: Graph, rows: tuple[int, ...]) -> tuple[Graph, set[Node]]:

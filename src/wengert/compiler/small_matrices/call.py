@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from wengert.compiler.program.failures import Failure
-from wengert.compiler.simd.lanes import Lanes, Number
+from wengert.compiler.simd.lanes import Lanes
 
 Matrix = list[list[Lanes]]
 F = TypeVar("F")
@@ -41,10 +41,6 @@ class MatrixCall:
             self.known[key] = what(self, x)
         return self.known[key]
 
-    def widen(self, lanes: int, x: Lanes) -> Lanes:
-        """One value in so many lanes, if it has one."""
-        return self.splat(x, lanes)
-
 
 def minus_product(z: Lanes, x: Lanes, y: Lanes) -> Lanes:
     """z - x y; rounded once if the processor can do that."""
@@ -54,11 +50,6 @@ def minus_product(z: Lanes, x: Lanes, y: Lanes) -> Lanes:
 def plus_product(z: Lanes, x: Lanes, y: Lanes) -> Lanes:
     """z + x y; rounded once if the processor can do that."""
     return z.code.intrinsic("fmuladd", z.type, x, y, z)
-
-
-def constant(like: Lanes, value: Number) -> Lanes:
-    """A number as lanes of the same type."""
-    return like.like(value)
 
 
 def lanes_of(x: Matrix) -> int:

@@ -41,7 +41,7 @@ class Factors(NamedTuple):
         return Factors(list(map(wide, self.packed)), wide(self.reciprocals), list(map(wide, self.exchanges)), odd)
 
 
-def factorize(call: MatrixCall, x: Matrix) -> Factors:
+def factorize(_: MatrixCall, x: Matrix) -> Factors:
     """The factorization of a matrix."""
     a, n = [list(row) for row in x], len(x)
     reciprocals, exchanges, is_odd = [], [], None
@@ -106,35 +106,33 @@ def fail_if_singular(call: MatrixCall, factors: Factors) -> None:
 def write_solve(call: MatrixCall, trans: int) -> Matrix:
     """A^-1 Y, or A^-T Y with `trans`."""
     x, y = call.matrices
-    n, lanes = len(x), max(map(lanes_of, call.matrices))
+    lanes = max(map(lanes_of, call.matrices))
     factors = call.once(factorize, x)
     fail_if_singular(call, factors)
     a, reciprocals, exchanges, _ = factors.widened(call, lanes)
     out = [[call.splat(e, lanes) for e in row] for row in y]
-    columns = range(len(y[0]))
-    if trans:
-        for i in range(n):
-            for c in columns:
-                for k in range(i):
-                    out[i][c] = minus_product(out[i][c], a[k][i], out[k][c])
-                out[i][c] = out[i][c] * reciprocals[i]
-        for i in reversed(range(n)):
-            for k in range(i + 1, n):
-                out[i] = [minus_product(out[i][c], a[k][i], out[k][c]) for c in columns]
+    n = len(x)
+    if trans:  # U^T L^T P
+        transposed = [[a[j][i] for j in range(n)] for i in range(n)]
+        substitute(out, transposed, reciprocals, range(n))
+        substitute(out, transposed, None, range(n)[::-1])
         for k in reversed(range(n)):
             exchange_rows(out, k, exchanges[k])
         return out
     for k in range(n):
         exchange_rows(out, k, exchanges[k])
-    for i in range(n):
-        for k in range(i):
-            out[i] = [minus_product(out[i][c], a[i][k], out[k][c]) for c in columns]
-    for i in reversed(range(n)):
-        for c in columns:
-            for k in range(i + 1, n):
-                out[i][c] = minus_product(out[i][c], a[i][k], out[k][c])
-            out[i][c] = out[i][c] * reciprocals[i]
+    substitute(out, a, None, range(n))
+    substitute(out, a, reciprocals, range(n)[::-1])
     return out
+
+
+def substitute(out: Matrix, a: Matrix, reciprocals: Sequence[Lanes] | None, order: Sequence[int]) -> None:
+    """Solve with a triangle of A in place, in the order of its rows; without reciprocals of its diagonal, it is one."""
+    for done, i in enumerate(order):
+        for k in order[:done]:
+            out[i] = [minus_product(e, a[i][k], f) for e, f in zip(out[i], out[k], strict=True)]
+        if reciprocals is not None:
+            out[i] = [e * reciprocals[i] for e in out[i]]
 
 
 # Inverses and cofactors

@@ -5,6 +5,7 @@ from __future__ import annotations
 from wengert.compiler.program.failures import NOT_POSITIVE, ZERO_ON_DIAGONAL
 from wengert.compiler.simd.lanes import Lanes
 from wengert.compiler.small_matrices.call import Matrix, MatrixCall, lanes_of, minus_product
+from wengert.compiler.small_matrices.elimination import substitute
 
 
 def write_cholesky(call: MatrixCall) -> Matrix:
@@ -43,11 +44,6 @@ def write_solve_triangular(call: MatrixCall, lower: bool, trans: int, unit_diago
     n, lanes = len(x), max(map(lanes_of, call.matrices))
     diagonal = None if unit_diagonal else [call.splat(r, lanes) for r in call.once(reciprocals, x)]
     out = [[call.splat(e, lanes) for e in row] for row in y]
-    is_forward = lower != bool(trans)
-    for i in range(n) if is_forward else reversed(range(n)):
-        for k in range(i) if is_forward else range(i + 1, n):
-            factor = call.splat(x[k][i] if trans else x[i][k], lanes)
-            out[i] = [minus_product(e, factor, f) for e, f in zip(out[i], out[k], strict=True)]
-        if diagonal is not None:
-            out[i] = [e * diagonal[i] for e in out[i]]
+    a = [[call.splat(x[k][i] if trans else x[i][k], lanes) for k in range(n)] for i in range(n)]
+    substitute(out, a, diagonal, range(n) if lower != bool(trans) else range(n)[::-1])
     return out

@@ -40,7 +40,7 @@ lowering.enter(Alternatives(small_matrices.INV), systems._inv)
 lowering.enter(Alternatives(small_matrices.DET), systems._det)
 lowering.enter(Alternatives(small_matrices.LOGDET), systems._logdet)
 lowering.enter(Alternatives(small_matrices.DET_SIGN), systems._det_sign)
-lowering.enter(CHOLESKY_PULL, cholesky._cholesky_pull)
+lowering.enter(Alternatives(small_matrices.CHOLESKY_PULL, CHOLESKY_PULL), cholesky._cholesky_pull)
 lowering.enter(routines.FACTORED, systems.factored)
 lowering.enter(routines.LU, factorizations._lu)
 lowering.enter(routines.LU_ORDER, factorizations._lu_order)
@@ -87,8 +87,6 @@ def expand_anchor(x: Any) -> Any:
 
 # NumPy computes in double precision, whatever the dtype
 
-SMALL_FACTOR = 12
-"""Cholesky factors of at most so many rows have derivatives by the formula, which fuses with other operations."""
 WIDE = {"f": np.dtype("f8"), "F": np.dtype("c16")}
 
 
@@ -178,8 +176,8 @@ def log_of_determinant(sign: Any, size: Any) -> Any:
 
 @expansion(cholesky._cholesky_pull)
 def expand_cholesky_pull(x: Any, y: Any) -> Any:
-    """By the formula for the whole matrix, unless a routine is faster."""
-    return cholesky.pull_by_formula(x, y) if x.dtype.kind == "c" or y.shape[-1] <= SMALL_FACTOR else None
+    """By the formula for the whole matrix, if it is complex."""
+    return cholesky.pull_by_formula(x, y) if x.dtype.kind == "c" else None
 
 
 expansion.enter(in_double(systems._inv, expand_inv), systems._inv)

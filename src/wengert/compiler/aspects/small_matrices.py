@@ -44,10 +44,18 @@ CHOLESKY = MatrixFunction(
     largest=LARGEST_TRIANGLE,
     may_fail=ALWAYS,
 )
+CHOLESKY_PULL = MatrixFunction(
+    triangles.write_cholesky_pull,
+    lambda node: order(node) ** 3 // 3 + 16 * order(node),
+    operands=2,
+    largest=LARGEST_TRIANGLE,
+    in_double=False,
+)
 SOLVE_TRIANGULAR = MatrixFunction(
     triangles.write_solve_triangular,
     lambda node: order(node) ** 2 * node.shape[-1] // 2 + 16 * order(node),
     operands=2,
     largest=LARGEST_TRIANGLE,
+    in_double=False,
     may_fail=lambda node: not node.params["unit_diagonal"],
 )

@@ -38,7 +38,7 @@ def has_many_columns(node: Operation) -> bool:
 
 
 def turn(node: Operation, _: Operation, rows: dict[Node, Node]) -> Node | None:
-    """The transpose of a stack that a node is, if it solves systems or an operand is such a transpose: those in `rows`."""
+    """The transpose of a stack that a node is: it solves systems, or an operand is such a transpose, one of `rows`."""
     if has_many_columns(node):
         x, y = map(Symbol, node.args[:2])
         columns = expand_dims(y.swapaxes(-1, -2), -1)

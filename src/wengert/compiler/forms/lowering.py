@@ -191,7 +191,7 @@ class MatrixFunction(Lowering):
     `body` is called with a `MatrixCall` and the operation's parameters as keywords, and returns the rows of the result,
     whose last axes, as many as `core`, they are. `flops` estimates its operations for one matrix of a node. Only the
     first `operands` of a node are read. It is for real matrices with at most `largest` rows and columns, whose work is
-    small.
+    small. With `in_double` it computes in double precision, as NumPy does whatever the dtype.
     """
 
     def __init__(
@@ -201,11 +201,12 @@ class MatrixFunction(Lowering):
         core: int = 2,
         operands: int = 1,
         largest: int = LARGEST_ORDER,
+        in_double: bool = True,
         may_fail: Callable[[Operation], bool] = lambda node: False,
     ):
         super().__init__()
         self.body, self.flops, self.core, self.operands = body, flops, core, operands
-        self.largest, self.may_fail = largest, may_fail
+        self.largest, self.in_double, self.may_fail = largest, in_double, may_fail
 
     def is_for(self, node: Operation) -> bool:
         """Whether the matrices are small."""

@@ -304,16 +304,16 @@ class Elements(ElementSources):
     def compute_matrix(self, node: Operation, position: Position, parts: Sequence[Lanes]) -> None:
         """All elements of a small matrix."""
         found, type = lowering_of(node, MatrixFunction), Type.from_dtype(node.dtype)
-        matrices, elements = [], iter(parts)
+        matrices, elements, kind = [], iter(parts), "f64" if found.in_double else type.kind
         for a in node.args[: found.operands]:
             rows, columns = a.shape[-2:]
-            aligned = self.align([next(elements).to(type.kind) for _ in range(rows * columns)])
+            aligned = self.align([next(elements).to(kind) for _ in range(rows * columns)])
             matrices.append([aligned[i * columns : (i + 1) * columns] for i in range(rows)])
         results = found.body(MatrixCall(matrices, self.factorizations, self.splat, self.fail), **node.params)
         lead = position[: found.lead(node)]
         shape = node.shape[found.lead(node) :]
         for index, value in zip(np.ndindex(shape), [x for row in results for x in row], strict=True):
-            self.known[node, (*lead, *map(Affine, index))] = value
+            self.known[node, (*lead, *map(Affine, index))] = value.to(type.kind)
 
     def gather(self, node: Operation, position: Position) -> Lanes:
         """An element at an index that other values give."""

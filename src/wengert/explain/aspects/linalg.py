@@ -106,6 +106,16 @@ def precise_sylvester(mp: Any, x: Any, y: Any, q: Any, of: str) -> Any:  # noqa:
 digits.enter(matrix_form(lambda mp, x: mp.cholesky(mpmath_matrix(mp, x))), cholesky._cholesky)
 
 
+@digits(cholesky._cholesky_pull)
+@matrix_form
+def precise_cholesky_pull(mp: Any, x: Any, y: Any) -> Any:
+    """The cotangent of a matrix, from that of its factor."""
+    halve = lambda a: np.tril(a) - np.diag(np.diag(a)) / 2
+    lower = np.tril(y)
+    inverse, p = inverse_of(mp, lower), halve(lower.T @ x)
+    return halve(inverse.T @ (p + p.T) @ inverse)
+
+
 @digits(factorizations._lu)
 @matrix_form
 def precise_lu(_mp: Any, x: Any) -> Any:

@@ -15,7 +15,8 @@ from benchmarks.machine import machine
 from benchmarks.tables import BEGIN, END, Table, markdown
 from benchmarks.timing import best_of_rounds
 from wengert.compiler.machine.target import Loaded, object_code, vector_bytes
-from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type
+from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.compiler.simd.vector_functions import FUNCTIONS, call, definitions
 
 DTYPES: dict[str, np.dtype] = {"f64": np.dtype(np.float64), "f32": np.dtype(np.float32)}

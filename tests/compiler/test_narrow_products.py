@@ -51,7 +51,7 @@ def test_several_predictors(k, n):
     exact = expected(w, x, y)
     np.testing.assert_allclose(value, exact[0], rtol=1e-13)
     np.testing.assert_allclose(gradient, exact[1], rtol=1e-11, atol=1e-11)
-    assert not f.report(w, x, y).calls
+    assert not f.report(w, x, y).routines
 
 
 def test_a_matrix_is_read_once():
@@ -60,7 +60,7 @@ def test_a_matrix_is_read_once():
     f(w, x, y)
     loops = [step for step in f.report(w, x, y).steps if "[5000]" in step]
     assert len(loops) == 1
-    assert not f.report(w, x, y).calls
+    assert not f.report(w, x, y).routines
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_wide_layers_are_not_written_out():
     x, w, v = rng.standard_normal((64, 16)), rng.standard_normal((16, 100)), rng.standard_normal((100, 2))
     f = wg.compile(lambda x, w, v: np.tanh(np.tanh(x @ w) @ v))
     np.testing.assert_allclose(f(x, w, v), np.tanh(np.tanh(x @ w) @ v), rtol=1e-9)
-    assert f.report(x, w, v).calls
+    assert f.report(x, w, v).routines
 
 
 def test_columns_of_batches_are_transposed_in_registers():

@@ -87,7 +87,7 @@ def test_as_eager(operands, lower, trans, unit_diagonal, dtype):
     compiled = wg.compile(f)
     np.testing.assert_allclose(compiled(a, b), f(a, b), rtol=1e-4 if dtype is np.float32 else 1e-12)
     report = compiled.report(a, b)
-    assert len(report.calls) == 1
+    assert len(report.routines) == 1
     assert not report.fallbacks
 
 

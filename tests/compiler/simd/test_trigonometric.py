@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from benchmarks.reports.accuracy import DTYPES, NATIVE, SURVEYED, arguments, errors, exact_values, kernel
 
-from wengert.compiler.simd.lanes import Type
 from wengert.compiler.simd.trigonometric import DIGITS, PRECISIONS, TABLE
+from wengert.compiler.simd.types import Type
 from wengert.compiler.simd.vector_functions import definitions
 
 NAMES = ("sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2")

@@ -12,7 +12,8 @@ from wengert.compiler.aspects.elementwise import add, multiply
 from wengert.compiler.aspects.elementwise import maximum as larger_or_nan
 from wengert.compiler.aspects.elementwise import minimum as smaller_or_nan
 from wengert.compiler.forms.lowering import Reduction, expansion, lowering
-from wengert.compiler.simd.lanes import Lanes, Type, select
+from wengert.compiler.simd.lanes import Lanes, select
+from wengert.compiler.simd.types import Type
 from wengert.ops.elementwise.arithmetic import reciprocal, sqrt, square
 from wengert.ops.elementwise.choices import maximum, minimum, where
 from wengert.ops.elementwise.complex_numbers import absolute, imag, real

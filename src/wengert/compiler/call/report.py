@@ -38,7 +38,7 @@ class Report:
         origin = "loaded from the disk cache, " if self.is_warm else ""
         lines = [
             f"{self.name}: {self.operations_traced} operations traced, {self.operations} after the passes",
-            f"  {len(self.kernels)} kernels, {len(self.calls)} BLAS calls, {len(self.fallbacks)} operations by NumPy",
+            f"  {len(self.kernels)} kernels, {len(self.routines)} routines, {len(self.fallbacks)} operations by NumPy",
             f"  memory: {self.arena_bytes} bytes of intermediate results, {self.constant_bytes} of constants, "
             f"{self.code_bytes} of code",
             f"  {origin}compiled in {1e3 * self.seconds:.1f} ms",
@@ -46,3 +46,9 @@ class Report:
         return "\n".join(lines + [f"    {step}" for step in self.steps])
 
     __repr__ = __str__
+
+
+def is_routine(step: str) -> bool:
+    """Whether a line is that of a routine: not of a kernel, a loop or a choice, or an operation of NumPy."""
+    name, what = step.split(":", 1)
+    return not ("kernel." in name or name in ("NumPy", "switch") or what.startswith(" loop of"))

@@ -36,7 +36,8 @@ from wengert.compiler.entry.python_objects import (
 )
 from wengert.compiler.entry.state_calls import HELD_SIZE, STATE_FUNCTIONS
 from wengert.compiler.machine.target import Loaded
-from wengert.compiler.simd.lanes import BOOL, I64, PTR, Code, Lanes, Type
+from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.simd.types import BOOL, I64, PTR, Type
 from wengert.core.spec import Spec
 
 RUN, RUN_RELEASED, ENTRY = "wengert.run", "wengert.run.released", "wengert.entry"

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from wengert.compiler.schedule.affine import Position, Read
-from wengert.compiler.simd.lanes import Lanes, Type
+from wengert.compiler.simd.lanes import Lanes
+from wengert.compiler.simd.types import Type
 from wengert.core.aspects import Aspect
 from wengert.core.spec import Spec
 from wengert.graph.ir import Operation

@@ -15,7 +15,8 @@ from wengert.compiler.program.memory_plan import Memory, address
 from wengert.compiler.schedule.affine import ZERO, Affine, Position, flat_index
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import fold_lanes, load_element, store_element
-from wengert.compiler.simd.lanes import Code, Lanes, Type, fma, select
+from wengert.compiler.simd.lanes import Code, Lanes, fma, select
+from wengert.compiler.simd.types import Type
 from wengert.graph.ir import Operation
 
 

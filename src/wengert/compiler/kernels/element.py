@@ -31,8 +31,9 @@ from wengert.compiler.simd.lane_operations import (
     splat,
     store_element,
 )
-from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type, fma, select
+from wengert.compiler.simd.lanes import Code, Lanes, fma, select
 from wengert.compiler.simd.transposes import LONGEST, block_start, block_width, read_block
+from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.compiler.small_matrices.call import MatrixCall
 from wengert.graph.ir import Constant, Node, Operation
 

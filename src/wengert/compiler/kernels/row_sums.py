@@ -17,8 +17,9 @@ from wengert.compiler.kernels.element_sources import Element
 from wengert.compiler.schedule.affine import Affine, Position, flat_index, lane_stride
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import load_element, load_masked, pick_lanes, splat, store_element
-from wengert.compiler.simd.lanes import Lanes, Type, fma, select
+from wengert.compiler.simd.lanes import Lanes, fma, select
 from wengert.compiler.simd.transposes import fold_rows
+from wengert.compiler.simd.types import Type
 from wengert.graph.ir import Constant, Node
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ from wengert.compiler.program.memory_plan import Memory, Slot, address
 from wengert.compiler.schedule.affine import ZERO, Affine
 from wengert.compiler.schedule.gather import IndexedPosition, Written
 from wengert.compiler.simd.lane_operations import any_lane, load_element, store_element
-from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type, select
+from wengert.compiler.simd.lanes import Code, Lanes, select
+from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.graph.ir import Operation
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from wengert.compiler.forms.classify import is_update
 from wengert.compiler.program.memory_plan import aligned_size
 from wengert.compiler.program.program import NO_MEMORY
 from wengert.compiler.program.program_plan import branch_pairs
-from wengert.compiler.simd.lanes import I64, PTR, Lanes, Type
+from wengert.compiler.simd.lanes import Lanes
+from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.control.loop import LOOP
 from wengert.control.residuals import has_unknown_length
 from wengert.graph.costs import count_work

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from wengert.compiler.forms.classify import Form
 from wengert.compiler.schedule.gather import Written
 from wengert.compiler.schedule.schedule import Schedule
-from wengert.compiler.simd.lanes import PTR, Code, Lanes, Type
+from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.simd.types import PTR, Type
 from wengert.control.residuals import has_unknown_length
 from wengert.core.spec import Spec
 from wengert.graph.ir import Constant, Node

@@ -19,7 +19,8 @@ from wengert.compiler.kernels.threads import DECLARE_PARALLEL
 from wengert.compiler.program.kept_memory import NEEDED_BY_TAKE, TAKE_AND_RETURN
 from wengert.compiler.program.memory_plan import POINTER
 from wengert.compiler.program.program import Fallback, OperandSource, Table
-from wengert.compiler.simd.lanes import Code, Type
+from wengert.compiler.simd.lanes import Code
+from wengert.compiler.simd.types import Type
 from wengert.compiler.simd.vector_functions import declaration, definitions, is_inlined, vector_symbol
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant

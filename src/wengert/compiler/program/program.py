@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiler.program.memory_plan import Slot
-from wengert.compiler.simd.lanes import Type
+from wengert.compiler.simd.types import Type
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 

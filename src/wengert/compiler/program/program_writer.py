@@ -20,7 +20,8 @@ from wengert.compiler.program.program_plan import Plan, home_of, is_read_transpo
 from wengert.compiler.routines.call import Operand, RoutineCall
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.schedule.strides import contiguous_strides
-from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type, select
+from wengert.compiler.simd.lanes import Code, Lanes, select
+from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.control.loop import LOOP
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph

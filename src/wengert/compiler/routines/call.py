@@ -9,7 +9,8 @@ from wengert.compiler.kernels.loop_plan import SHARED
 from wengert.compiler.kernels.threads import WAKE, share_work
 from wengert.compiler.program.module_text import FunctionText, Shared
 from wengert.compiler.program.program import Table
-from wengert.compiler.simd.lanes import PTR, Code, Lanes, Number, Type
+from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.simd.types import PTR, Number, Type
 from wengert.core.blas import blas
 from wengert.graph.ir import Operation
 

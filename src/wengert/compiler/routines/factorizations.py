@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from wengert.compiler.routines.lapack import MatrixRoutine, Problem, are_factorable, best_sizes
-from wengert.compiler.simd.lanes import I64, Lanes, select
+from wengert.compiler.simd.lanes import Lanes, select
+from wengert.compiler.simd.types import I64
 from wengert.core.blas import blas
 from wengert.graph.ir import Operation
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from wengert.compiler.forms.matrices import blas_letter, is_matrix_transpose
 from wengert.compiler.routines.call import RoutineCall
-from wengert.compiler.simd.lanes import I64, Code, Lanes, Type
+from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.simd.types import I64, Type
 from wengert.graph.ir import Operation
 
 TILE = 16

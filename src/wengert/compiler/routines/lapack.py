@@ -21,8 +21,9 @@ from wengert.compiler.forms.lowering import Routine
 from wengert.compiler.forms.matrices import blas_letter
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.routines.call import RoutineCall
-from wengert.compiler.simd.lanes import BOOL, I64, PTR, Code, Lanes, Number, Type
+from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.transposes import exchange_blocks
+from wengert.compiler.simd.types import BOOL, I64, PTR, Number, Type
 from wengert.core.blas import blas
 from wengert.graph.ir import Constant, Operation
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 
 from wengert.compiler.routines.small_products import SmallProduct
-from wengert.compiler.simd.lanes import Code, Lanes, Type
+from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.simd.types import Type
 from wengert.graph.ir import Operation
 
 MOST_ELEMENTS = 4096

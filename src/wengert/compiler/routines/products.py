@@ -18,7 +18,8 @@ from wengert.compiler.routines.long_products import piece_length, pieces, worksp
 from wengert.compiler.routines.small_products import SmallProduct
 from wengert.compiler.routines.vector_products import VectorProduct
 from wengert.compiler.schedule.strides import matrix_stride
-from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type
+from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.graph.ir import Operation
 
 WORK = 4

@@ -14,7 +14,8 @@ from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.program.memory_plan import is_immediate
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.routines.sorting import Rows
-from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type
+from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.graph.ir import Operation
 
 TOGETHER = 4

@@ -9,7 +9,8 @@ from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.program.memory_plan import is_immediate
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.simd.lane_operations import gather_lanes
-from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type, select
+from wengert.compiler.simd.lanes import Code, Lanes, select
+from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.graph.ir import Operation
 
 COST = 4

@@ -15,7 +15,8 @@ from typing import NamedTuple
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import fold_lanes, load_element, splat, store_element
-from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type, fma
+from wengert.compiler.simd.lanes import Code, Lanes, fma
+from wengert.compiler.simd.types import I64, PTR, Type
 
 SMALL = 1 << 21
 """The largest number of multiplications of a product that does not use BLAS."""

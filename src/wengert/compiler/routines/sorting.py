@@ -13,7 +13,8 @@ from typing import NamedTuple
 from wengert.compiler.forms.lowering import SUPPORTED, Routine
 from wengert.compiler.forms.sorted_values import SORT
 from wengert.compiler.routines.call import RoutineCall
-from wengert.compiler.simd.lanes import BOOL, I64, PTR, Code, Lanes, Type, select
+from wengert.compiler.simd.lanes import Code, Lanes, select
+from wengert.compiler.simd.types import BOOL, I64, PTR, Type
 from wengert.graph.ir import Operation
 
 I32, I8 = Type("i32"), Type("i8")

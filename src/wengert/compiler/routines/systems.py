@@ -7,7 +7,8 @@ import numpy as np
 from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.routines.factorizations import integers, load_pivot, matrix_bytes
 from wengert.compiler.routines.lapack import MatrixRoutine, Problem, are_factorable
-from wengert.compiler.simd.lanes import Lanes, Type, select
+from wengert.compiler.simd.lanes import Lanes, select
+from wengert.compiler.simd.types import Type
 from wengert.graph.ir import Operation
 
 # Triangular systems

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.simd.lane_operations import fold_lanes, load_masked, splat
-from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type, fma
+from wengert.compiler.simd.lanes import Code, Lanes, fma
 from wengert.compiler.simd.transposes import fold_rows
+from wengert.compiler.simd.types import I64, PTR, Type
 
 ROWS = 8
 """The number of rows that are added to the result at once."""

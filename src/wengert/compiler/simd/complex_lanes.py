@@ -10,7 +10,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from wengert.compiler.simd.lanes import Code, Lanes, Number, Type, fma, select
+from wengert.compiler.simd.lanes import Code, Lanes, fma, select
+from wengert.compiler.simd.types import Number, Type
 
 
 class Complex(Lanes):

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wengert.compiler.simd.lanes import Lanes, Number, fma
+from wengert.compiler.simd.lanes import Lanes, fma
+from wengert.compiler.simd.types import Number
 
 
 class Double(NamedTuple):

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from wengert.compiler.simd.complex_lanes import Complex
-from wengert.compiler.simd.lanes import Code, Lanes, Type
+from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.simd.types import Type
 
 Fold = Callable[[Lanes, Lanes], Lanes]
 

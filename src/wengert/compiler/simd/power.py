@@ -7,8 +7,9 @@ import math
 from wengert.compiler.forms.lowering import lowering, on_floats
 from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product
 from wengert.compiler.simd.exponential import RANGES, reduce_argument
-from wengert.compiler.simd.lanes import Lanes, constant_text, fma, polynomial, select
+from wengert.compiler.simd.lanes import Lanes, fma, polynomial, select
 from wengert.compiler.simd.logarithm import FORMATS, LN2, split_any, split_positive
+from wengert.compiler.simd.types import constant_text
 from wengert.compiler.simd.vector_functions import COST, call, vector, vector_function
 from wengert.ops.elementwise import arithmetic, exponential, trigonometric
 

@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.lane_operations import pick_lanes
-from wengert.compiler.simd.lanes import Lanes, Type
+from wengert.compiler.simd.lanes import Lanes
+from wengert.compiler.simd.types import Type
 
 SHORTEST = 5
 """Rows with fewer elements are read as one vector."""

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
-from wengert.compiler.simd.lanes import Lanes, Type, fma, polynomial, select
+from wengert.compiler.simd.lanes import Lanes, fma, polynomial, select
+from wengert.compiler.simd.types import Type
 from wengert.compiler.simd.vector_functions import call, replace_rare, vector, vector_function
 from wengert.ops.elementwise import trigonometric
 

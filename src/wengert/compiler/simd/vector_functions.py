@@ -12,7 +12,8 @@ from functools import cache, partial
 from wengert.compiler.forms.lowering import lowering, on_floats
 from wengert.compiler.machine.target import object_code
 from wengert.compiler.simd.lane_operations import any_lane
-from wengert.compiler.simd.lanes import Code, Lanes, Type, select
+from wengert.compiler.simd.lanes import Code, Lanes, select
+from wengert.compiler.simd.types import Type
 from wengert.core.aspects import Operation, primitive_of
 
 Body = Callable[..., Lanes]

@@ -17,8 +17,8 @@ from wengert.structure.propagation import OperationStep, propagate_all, propagat
 
 
 @propagation(
-    _solve_triangular, _cholesky, _cholesky_pull, _lu, _qr, _solve, _inv, _cofactor, _det, _logdet, _eigh, _eig, _svd, _pinv, _expm,
-    _logm, _sqrtm, _expm_frechet, _logm_frechet, _sylvester,
+    _solve_triangular, _cholesky, _cholesky_pull, _lu, _qr, _solve, _inv, _cofactor, _det, _logdet, _eigh, _eig, _svd,
+    _pinv, _expm, _logm, _sqrtm, _expm_frechet, _logm_frechet, _sylvester,
 )  # fmt: skip
 def propagate_matrices(step: OperationStep) -> list[Sets]:
     """Each element depends on all elements of its matrix."""

@@ -29,8 +29,9 @@ from wengert.compiler.routines.fourier.passes import block_of_result, transform_
 from wengert.compiler.routines.fourier.plan import TRANSPOSE_COST, lanes_cost
 from wengert.compiler.routines.fourier.task import LARGE, STEP_PARAMETERS, Step, Task, run_step, step_arguments
 from wengert.compiler.simd.complex_lanes import Complex, parts_of
-from wengert.compiler.simd.lanes import Code, Lanes, Type
+from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.transposes import exchange_blocks
+from wengert.compiler.simd.types import Type
 
 
 class Batch(NamedTuple):

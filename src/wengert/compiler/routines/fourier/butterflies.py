@@ -9,7 +9,8 @@ from functools import lru_cache
 from wengert.compiler.routines.fourier.numbers import multiply_add, product
 from wengert.compiler.routines.fourier.tables import roots_of_unity
 from wengert.compiler.simd.complex_lanes import Complex
-from wengert.compiler.simd.lanes import Code, Lanes, Type
+from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.simd.types import Type
 
 SQUARE_ROOT_OF_HALF = math.sqrt(0.5)
 

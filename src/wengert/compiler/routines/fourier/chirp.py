@@ -22,7 +22,8 @@ from wengert.compiler.routines.fourier.numbers import (
 )
 from wengert.compiler.routines.fourier.plan import convolution_length
 from wengert.compiler.simd.complex_lanes import Complex
-from wengert.compiler.simd.lanes import PTR, Code, Lanes, Type
+from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.simd.types import PTR, Type
 
 
 class Chirp(NamedTuple):

@@ -27,7 +27,8 @@ from wengert.compiler.routines.fourier.numbers import (
 )
 from wengert.compiler.routines.fourier.task import STEP_PARAMETERS, Step, step_arguments
 from wengert.compiler.simd.complex_lanes import Complex
-from wengert.compiler.simd.lanes import Code, Lanes, Type
+from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.simd.types import Type
 
 Read = Callable[[Lanes | int], Complex]
 Write = Callable[[Complex, Lanes | int], None]

@@ -28,8 +28,9 @@ from wengert.compiler.routines.fourier.passes import transform_lanes
 from wengert.compiler.routines.fourier.plan import Split, split
 from wengert.compiler.routines.fourier.task import STEP_PARAMETERS, Step, step_arguments
 from wengert.compiler.simd.complex_lanes import Complex
-from wengert.compiler.simd.lanes import PTR, Code, Lanes, Type
+from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.transposes import exchange_blocks
+from wengert.compiler.simd.types import PTR, Type
 
 
 class Line(NamedTuple):

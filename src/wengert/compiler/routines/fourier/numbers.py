@@ -12,8 +12,9 @@ from collections.abc import Callable
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.lane_operations import splat
-from wengert.compiler.simd.lanes import Code, Lanes, Type, fma, select
+from wengert.compiler.simd.lanes import Code, Lanes, fma, select
 from wengert.compiler.simd.transposes import shuffle
+from wengert.compiler.simd.types import Type
 
 
 def product(x: Complex, y: Complex) -> Complex:

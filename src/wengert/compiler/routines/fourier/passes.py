@@ -17,7 +17,8 @@ from wengert.compiler.routines.fourier.butterflies import transform
 from wengert.compiler.routines.fourier.numbers import load_block, load_same, product, store_block
 from wengert.compiler.routines.fourier.plan import radices
 from wengert.compiler.simd.complex_lanes import Complex
-from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type
+from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.simd.types import I64, PTR, Type
 
 Source = Callable[[Lanes], Complex]
 """Reads the number with an index, of all lanes."""

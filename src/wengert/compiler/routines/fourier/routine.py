@@ -14,7 +14,7 @@ from wengert.compiler.routines.fourier.batch import Batch
 from wengert.compiler.routines.fourier.plan import is_smooth
 from wengert.compiler.routines.fourier.signals import Signals
 from wengert.compiler.routines.fourier.task import LARGE, Task
-from wengert.compiler.simd.lanes import Type
+from wengert.compiler.simd.types import Type
 from wengert.graph.ir import Operation, is_a
 from wengert.ops.signal.fourier import _ifft, _irfft, _rfft
 

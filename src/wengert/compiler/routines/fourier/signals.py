@@ -22,7 +22,8 @@ from wengert.compiler.routines.fourier.numbers import (
 from wengert.compiler.routines.fourier.plan import is_smooth, signal_cost
 from wengert.compiler.routines.fourier.task import LARGE, STEP_PARAMETERS, Step, Task, run_step, step_arguments
 from wengert.compiler.simd.complex_lanes import Complex
-from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type
+from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.simd.types import I64, PTR, Type
 
 COPY_COST = 4
 """What it takes to copy a number to or from where it is not a neighbour; others are copied as vectors."""

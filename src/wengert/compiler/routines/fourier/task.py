@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from wengert.compiler.kernels.threads import PART
 from wengert.compiler.routines.call import RoutineCall
-from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type
+from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.simd.types import I64, PTR, Type
 
 LARGE = 1 << 16
 """The least cost of a task on all cores."""

@@ -45,9 +45,10 @@ table shows how each mode runs it.
 - **trace**, how a [graph](graph.md) gets shape and dtype without numbers: *broadcast* and *axes*, the shape by the
   rule of the kind and the dtype from NumPy on one element; *example*, from NumPy's result for zeros that take no
   memory; *rule*, a rule of this operation; *refused*, an error, because the shape depends on the numbers.
-- **compiled**, how [the compiler](compile.md) runs it in double precision (single precision is the same, complex
-  numbers run in NumPy): *native*, loops that fuse with their neighbours; *BLAS*, a call of BLAS; *NumPy*, NumPy's
-  implementation between native parts. Where there are two, it depends on sizes, dtypes or keys.
+- **compiled**, how [the compiler](compile.md) runs it in double precision (single precision is the same; for
+  complex numbers see *complex_lowering* below): *native*, loops that fuse with their neighbours; *routine*, a step of
+  its own, such as a call of BLAS; *NumPy*, NumPy's implementation between native parts. Where there are two, it
+  depends on sizes, dtypes or keys.
 
 | operation | kind | reverse | forward | Taylor | batch | trace | compiled | remarks |
 |---|---|---|---|---|---|---|---|---|
@@ -134,13 +135,13 @@ def symbolic(primitive: Primitive) -> tuple[str, str]:
     return " or ".join(shapes), " or ".join(sorted(ways, key=WAYS.index)) or "-"
 
 
-WAYS = ("native", "BLAS", "NumPy")
+WAYS = ("native", "routine", "NumPy")
 
 
 def way(graph: Graph) -> str:
     """The least native of what a graph is made of."""
     forms = {form_of(node, ()) for node in expand(graph).nodes}
-    return "NumPy" if Form.FALLBACK in forms else "BLAS" if Form.BLAS in forms else "native"
+    return "NumPy" if Form.FALLBACK in forms else "routine" if Form.ROUTINE in forms else "native"
 
 
 def shape_rule(primitive: Primitive) -> str:

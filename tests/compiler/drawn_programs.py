@@ -36,7 +36,7 @@ UNARY = (
     "np.sign({x} - 0.2929) * {x}", "np.floor({x} * 3.17)", "np.where(np.isfinite({x}), {x}, 0.0)",
     "np.ones_like({x})", "np.full_like({x}, 2)", "({x} > 0.1717) * {x}", "{x} * 2", "np.clip({x}, -1.0713, 0.9313)",
     "np.reciprocal(2.0 + np.cos({x}))", "np.cbrt({x} * {x} + 1)", "np.hypot({x}, 1.0)", "np.sinc({x})",
-    "np.power({x}, 3)",
+    "np.power({x}, 3)", "np.remainder({x}, 0.7313)", "({x} * 7.313).astype(np.int64) * 0.25",
 )  # fmt: skip
 BINARY = (
     "{x} + {y}", "{x} - {y}", "{x} * {y}", "{x} / ({y} * {y} + 1.0)", "np.where({x} > 0.3317, {x}, {y})",

@@ -173,7 +173,7 @@ def test_report():
     assert sorted(report.fallbacks) == ["argsort", "sinc"]
     assert report.seconds > 0
     assert report.code_bytes > 0
-    assert report.operations_traced == 8
+    assert report.operations_traced == 7
     assert "define i32 @wengert.run" in report.llvm
     assert not report.is_warm
     text = str(report)

@@ -356,7 +356,9 @@ def test_reductions_over_all_axes(shape, dtype):
 
     for found, expected, run in zip(wg.compile(eager)(x), eager(x), runs, strict=True):
         assert (np.shape(found), found.dtype) == (np.shape(expected), expected.dtype), run
-        np.testing.assert_allclose(found, expected, rtol=1e-4 if dtype in ("f4", "c8") else 1e-12, atol=0, err_msg=str(run))
+        np.testing.assert_allclose(
+            found, expected, rtol=1e-4 if dtype in ("f4", "c8") else 1e-12, atol=0, err_msg=str(run)
+        )
 
 
 @pytest.mark.parametrize("n", [1, 3, 8, 9, 31, 64, 200])

@@ -1,4 +1,4 @@
-"""Products of small matrices in loops: any shape, stored by rows or by columns."""
+"""Products of small matrices without BLAS: any shape, stored by rows or by columns."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.routines.small_products import SmallProduct
 
 SIZES = [(16, 64, 64), (7, 13, 21), (33, 5, 37), (3, 64, 48), (17, 32, 129), (32, 4, 32), (5, 128, 40), (1, 50, 9)]
@@ -41,19 +42,24 @@ def test_small_products_in_loops_do_not_call_blas():
 
 
 @pytest.mark.parametrize(
-    ("product", "is_native"),
+    ("sizes", "forms", "in_loops", "elsewhere"),
     [
-        (SmallProduct("f64", 16, 64, 64, False, False), True),
-        (SmallProduct("f64", 16, 64, 64, True, False), True),
-        (SmallProduct("f64", 1000, 1000, 1000, False, False), False),
-        (SmallProduct("f64", 1, 200_000, 1, False, False), False),
-        (SmallProduct("f64", 16, 2, 64, False, False), False),
-        (SmallProduct("f64", 16, 64, 65, False, True), False),
-        (SmallProduct("f64", 16, 64, 64, True, True), False),
+        ((16, 64, 64), "NN", True, True),
+        ((16, 64, 64), "TN", True, True),
+        ((1000, 1000, 1000), "NN", False, False),
+        ((1, 200_000, 1), "NN", False, False),
+        ((16, 2, 64), "NN", False, False),
+        ((16, 64, 65), "NT", False, False),
+        ((16, 64, 64), "TT", False, False),
+        ((100, 5, 50), "NN", True, vector_bytes() < 32),  # the lanes would be partly empty
+        ((100_000, 20, 20), "NN", True, True),
     ],
 )
-def test_which_products_are_native(product, is_native):
-    assert product.is_native is is_native
+def test_which_products_are_native(sizes, forms, in_loops, elsewhere):
+    (m, n, k), (x, y) = sizes, [form == "T" for form in forms]
+    product = SmallProduct("f64", m, n, k, x, y, m if x else k, k if y else n)
+    assert product.is_native(is_in_loop=True) is in_loops
+    assert product.is_native(is_in_loop=False) is elsewhere
 
 
 def test_stacks_of_products():

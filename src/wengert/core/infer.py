@@ -55,7 +55,9 @@ def is_elementwise(primitive: Primitive) -> bool:
 def _infer_dtype(
     primitive: Primitive, kinds: tuple[Any, ...], shape: tuple[int, ...], params: tuple[Any, ...]
 ) -> np.dtype:
-    if getattr(primitive.impl, "keeps_precision", False) and all(isinstance(kind, np.dtype) and kind in FLOATS for kind in kinds):
+    if getattr(primitive.impl, "keeps_precision", False) and all(
+        isinstance(kind, np.dtype) and kind in FLOATS for kind in kinds
+    ):
         return np.result_type(*kinds)
     examples = [np.ones(shape, k) if isinstance(k, np.dtype) else k(1) for k in kinds]
     with np.errstate(all="ignore"):

@@ -22,7 +22,7 @@ from wengert.ops.shape.reshaping import broadcast_to, expand_dims, reshape, tran
 SMALL_PRODUCT = 512
 """A product of matrices with at most so many terms becomes multiplications and sums, which fuse with other operations.
 """
-NARROW = 16
+NARROW, TALL = 16, 64
 """So does a product of tall matrices with at most so many columns."""
 
 lowering.enter(MATMUL, ops.matmul)
@@ -59,9 +59,9 @@ def vector_product(x: Any, y: Any, may_stay: bool = False) -> Any:
     """A product of a matrix, or a stack of them, and a vector; None if it `may_stay` as it is and does."""
     *_, m, k = x.shape
     dtype = np.result_type(x.dtype, y.dtype)
-    if dtype.kind != "f" or m * k <= SMALL_PRODUCT or k <= NARROW <= m:
+    if dtype.kind == "i" or m * k <= SMALL_PRODUCT or (k <= NARROW and m >= TALL):
         return sum_(multiply(x, y), -1)
-    if m <= NARROW <= k and is_matrix_transpose(x.node):
+    if m <= NARROW and k >= TALL and is_matrix_transpose(x.node):
         return sum_(multiply(Symbol(x.node.args[0]), expand_dims(y, -1)), -2)
     if x.ndim > 2:
         return reshape(vector_product(reshape(x, (math.prod(x.shape[:-1]), k)), y), x.shape[:-1])
@@ -74,9 +74,11 @@ def product(x: Any, y: Any, may_stay: bool = False) -> Any:
     """A product of matrices, or of stacks of them; None if it `may_stay` as it is and does."""
     m, k, n = x.shape[-2], x.shape[-1], y.shape[-1]
     dtype = np.result_type(x.dtype, y.dtype)
-    if dtype.kind == "i" or m * k * n <= SMALL_PRODUCT or (max(k, n) <= NARROW <= m):
+    if not k:
+        return np.zeros((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), m, n), dtype)
+    if dtype.kind == "i" or m * k * n <= SMALL_PRODUCT or (max(k, n) <= NARROW and m >= TALL):
         return sum_(multiply(expand_dims(x, -1), expand_dims(y, -3)), -2)
-    if max(m, n) <= NARROW <= k and is_matrix_transpose(x.node):
+    if max(m, n) <= NARROW and k >= TALL and is_matrix_transpose(x.node):
         tall = Symbol(x.node.args[0])
         return sum_(multiply(expand_dims(tall, -1), expand_dims(y, -2)), -3)
     if y.ndim == 2 and x.ndim > 2:

@@ -8,6 +8,9 @@ import numpy as np
 
 from wengert.compiler.machine.native import Build
 
+BLAS = ("gemm", "gemv", "trsm", "potrf", "getrf", "getrs", "geqrf", "syevd", "gesdd", "gelsd")
+"""The steps that are calls of BLAS or LAPACK."""
+
 
 class Report:
     """Kernels, fallbacks, memory, compile time and LLVM text of a compiled function; prints as a summary."""
@@ -18,7 +21,7 @@ class Report:
         self.steps = list(program.summary)
         everywhere = [step.strip() for step in program.summary]
         self.kernels = [step for step in everywhere if "kernel." in step.split(":")[0]]
-        self.calls = [step for step in everywhere if step.startswith(("gemm", "trsm"))]
+        self.calls = [step for step in everywhere if step.startswith(BLAS)]
         self.fallbacks = [step.split()[1] for step in everywhere if step.startswith("NumPy:")]
         self.arena_bytes, self.code_bytes = program.arena, sum(map(len, build.code))
         self.constant_bytes = sum(np.asarray(c).nbytes for c in program.constants)

@@ -20,15 +20,32 @@ from wengert.ops.indexing.subscripts import _getitem
 from wengert.ops.shape.joining import _unstack
 from wengert.ops.shape.rearranging import _split
 
+ROUNDS = 4
+"""How often operations are expanded that expansions consist of."""
 GETITEM, SPLIT, UNSTACK = map(primitive_of, (_getitem, _split, _unstack))
 
 
 def expand(graph: Graph) -> Graph:
-    """The same program in simpler operations."""
-    new: dict[Node, Node] = {}
-    for node in graph.nodes:
-        new[node] = expand_node(node, new) if isinstance(node, Operation) else node
-    return graph.with_outputs([new[node] for node in graph.outputs])
+    """The same program in simpler operations, which may consist of simpler ones themselves."""
+    for _ in range(ROUNDS):
+        new: dict[Node, Node] = {}
+        for node in graph.nodes:
+            new[node] = expand_node(node, new) if isinstance(node, Operation) else node
+        kept = {made for node, made in new.items() if is_same_operation(made, node)}
+        graph = graph.with_outputs([new[node] for node in graph.outputs])
+        if not any(node not in kept and expansion.of(node.primitive) is not None for node in graph.operations):
+            break
+    return graph
+
+
+def is_same_operation(new: Node, old: Node) -> bool:
+    """Whether an operation stayed as it is, on operands that may be new."""
+    return (
+        isinstance(new, Operation)
+        and isinstance(old, Operation)
+        and new.primitive is old.primitive
+        and new.params is old.params
+    )
 
 
 def expand_node(node: Operation, new: dict[Node, Node]) -> Node:

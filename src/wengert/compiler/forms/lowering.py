@@ -168,7 +168,7 @@ class Routine(Lowering):
 
     `write` adds the instructions of a call, and may return whether the routine failed: then NumPy runs the operation,
     which raises the error. `may_fail` and `workspace`, in bytes, are known before. With `reads_transposed`, operands
-    may be stored with their last two axes exchanged.
+    may be stored with their last two axes exchanged; with `reads_strided`, they may be parts of larger arrays.
     """
 
     def __init__(
@@ -178,10 +178,11 @@ class Routine(Lowering):
         may_fail: Callable[[Operation], bool] = lambda node: False,
         workspace: Callable[[Operation], int] = lambda node: 0,
         reads_transposed: bool = False,
+        reads_strided: bool = False,
     ):
         super().__init__()
         self.write, self.is_for, self.may_fail, self.workspace = write, is_for, may_fail, workspace
-        self.reads_transposed = reads_transposed
+        self.reads_transposed, self.reads_strided = reads_transposed, reads_strided
 
 
 class MatrixFunction(Lowering):

@@ -48,13 +48,19 @@ class Accumulators:
         plan, (operand,), factors = self.plan, node.args, self.elements.factors(node)
         inner = list(plan.inner_positions(operand))
         is_of_lanes = plan.vector_axis in plan.axes and plan.lanes > 1 and max(node.params["axis"]) < len(plan.domain)
-        if factors is None or not is_of_lanes or plan.accumulators > 1 or 2 * len(inner) < plan.lanes:
+        if (
+            factors is None
+            or node.dtype.kind != "f"
+            or not is_of_lanes
+            or plan.accumulators > 1
+            or 2 * len(inner) < plan.lanes
+        ):
             return False
         lead = plan.position(operand)
         for x, y in (factors, factors[::-1]):
             terms = [[(a, self.elements.operand_position(a, operand, lead + i)) for i in inner] for a in (x, y)]
             row = find_row(self.elements, terms[0])
-            if row is not None and row.stride >= row.count and len(set(terms[1])) == 1:
+            if row is not None and row.stride >= row.length and len(set(terms[1])) == 1:
                 reader = RowReader(self.elements, accumulator_type(node, plan.lanes))
                 self.rows[node] = RowAccumulator(reader, row), terms[1][0]
                 return True

@@ -86,7 +86,7 @@ class Elements(ElementSources):
         if self.schedule.forms[node] is not Form.UNROLLED or self.is_stored(node):
             return None
         assert isinstance(node, Operation)
-        if self.factors(node) is None:
+        if self.factors(node) is None or node.dtype.kind != "f":
             return None
         terms = self.sources(node, position)
         return sum_of_products(self, terms[::2], terms[1::2], Type.from_dtype(node.dtype))
@@ -187,7 +187,7 @@ class Elements(ElementSources):
         type = Type.from_dtype(node.dtype).in_memory
         index = flat_index(position, node.shape)
         base, is_overwritten = self.pointers.source(node), node in self.overwritten
-        if mask is None and lane_stride(index)[0] > 1:
+        if mask is None and lane_stride(index)[0] > 1 and node.dtype.kind != "c":
             column = self.read_column(base, index, type, node.size, is_overwritten)
             if column is not None:
                 return column.ne(0) if node.dtype.kind == "b" else column
@@ -222,7 +222,12 @@ class Elements(ElementSources):
         return gather_lanes(base, indices, vector, align, mask)
 
     def read_column(self, base: Lanes, index: Affine, type: Type, size: int, is_overwritten: bool) -> Lanes | None:
-        """Lanes that are a short row apart in an array of `size` elements, from a block of columns that is read once."""
+        """Lanes that are a short row apart in an array of `size` elements, from a block of columns read once."""
+        if type.is_complex:  # both parts are columns of the same block
+            real, imag = [
+                self.read_column(base, index.times(2).plus(i), type.part, 2 * size, is_overwritten) for i in (0, 1)
+            ]
+            return Complex(real, imag) if real is not None and imag is not None else None
         stride, lanes = lane_stride(index)
         if stride > LONGEST:
             return None

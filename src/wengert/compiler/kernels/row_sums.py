@@ -30,18 +30,18 @@ class Row(NamedTuple):
     node: Node
     first: Affine
     stride: int
-    count: int
+    length: int
 
 
 def find_row(elements: Elements, terms: Sequence[Element]) -> Row | None:
     """The neighbours in memory that these elements are, in order."""
-    found = [in_memory(elements, *element) for element in terms]
-    if any(element is None for element in found):
+    start = in_memory(elements, *terms[0])
+    if start is None:
         return None
-    node, first = found[0]
-    if any(element != (node, first.plus(i)) for i, element in enumerate(found)):
+    node, first = start
+    if any(in_memory(elements, *element) != (node, first.plus(i)) for i, element in enumerate(terms)):
         return None
-    return Row(node, first, lane_stride(first)[0], len(found))
+    return Row(node, first, lane_stride(first)[0], len(terms))
 
 
 def in_memory(elements: Elements, node: Node, position: Position) -> tuple[Node, Affine] | None:
@@ -69,9 +69,9 @@ class RowReader:
         element, align = Type(type.kind), type.bits // 8
         start = code.offset(elements.pointers.source(row.node), elements.evaluate(row.first, False), element)
         vectors = []
-        for column in range(0, row.count, type.lanes):
+        for column in range(0, row.length, type.lanes):
             address = code.offset(start, lane * row.stride + column, element)
-            rest = row.count - column
+            rest = row.length - column
             if rest < type.lanes:
                 bits = ", ".join(f"i1 {int(i < rest)}" for i in range(type.lanes))
                 vectors.append(load_masked(address, type, align, Lanes(code, f"<{bits}>", Type("i1", type.lanes))))
@@ -82,12 +82,12 @@ class RowReader:
 
 def sum_of_products(elements: Elements, x: Sequence[Element], y: Sequence[Element], type: Type) -> Lanes | None:
     """The sum of x * y, if one of them is a row of each lane and the other one is the same row for all lanes."""
-    rows = find_row(elements, x), find_row(elements, y)
-    if rows[0] is None or rows[1] is None:
+    left, right = find_row(elements, x), find_row(elements, y)
+    if left is None or right is None:
         return None
-    moving, fixed = sorted(rows, key=lambda row: row.stride == 0)
+    moving, fixed = (left, right) if left.stride else (right, left)
     lanes = lane_stride(moving.first)[1]
-    if moving.stride < moving.count or fixed.stride or lane_stride(fixed.first)[1] > 1 or 2 * moving.count < lanes:
+    if moving.stride < moving.length or fixed.stride or lane_stride(fixed.first)[1] > 1 or 2 * moving.length < lanes:
         return None
     reader = RowReader(elements, Type(type.kind, lanes))
     weights = reader.read(fixed)
@@ -106,7 +106,7 @@ class RowAccumulator:
 
     def __init__(self, reader: RowReader, row: Row):
         self.reader, self.row, self.code = reader, row, reader.code
-        self.variables = [self.code.variable(reader.type, 0.0) for _ in range(0, row.count, reader.type.lanes)]
+        self.variables = [self.code.variable(reader.type, 0.0) for _ in range(0, row.length, reader.type.lanes)]
 
     def add(self, factor: Lanes, fresh: Lanes | None) -> None:
         """Add the rows of all lanes, times the factor of each; without those that are not `fresh`."""
@@ -129,7 +129,7 @@ class RowAccumulator:
         """Write the sums."""
         code, type = self.code, self.reader.type
         for i, variable in enumerate(self.variables):
-            rest = min(type.lanes, self.row.count - i * type.lanes)
+            rest = min(type.lanes, self.row.length - i * type.lanes)
             value = code.load(variable, type)
             if rest < type.lanes:
                 value = pick_lanes(value, range(rest)) if rest > 1 else extract(value, 0)

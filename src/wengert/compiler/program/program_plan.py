@@ -15,6 +15,7 @@ from wengert.compiler.program.in_place import InPlace, Step, Update, scatter_upd
 from wengert.compiler.program.memory_plan import Memory, Slot
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
+from wengert.compiler.schedule.strides import Layout
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP
 from wengert.core.primitive import OUTPUT
@@ -146,10 +147,18 @@ def home_of(schedule: Schedule, node: Node) -> int:
 
 def stored_base(schedule: Schedule, node: Node) -> Node:
     """The value in memory that an operand of a routine or fallback is read from."""
+    layout = read_layout(schedule, node)
+    if layout is not None:
+        return layout.base
     if is_read_transposed(schedule, node):
         assert isinstance(node, Operation)
         node = node.args[0]
     return schedule.aliases.get(node, node)
+
+
+def read_layout(schedule: Schedule, node: Node) -> Layout | None:
+    """The layout of an operand that a routine reads with strides."""
+    return None if node in schedule.stored or node in schedule.aliases else schedule.layouts.get(node)
 
 
 def is_read_transposed(schedule: Schedule, node: Node) -> bool:

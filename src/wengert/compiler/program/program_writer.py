@@ -16,9 +16,10 @@ from wengert.compiler.program.kept_memory import LARGE_ARENA
 from wengert.compiler.program.memory_plan import ALIGNMENT, Slot, address, aligned_size, is_immediate
 from wengert.compiler.program.module_text import Body, BodyText, Shared, upcall_table, write_modules
 from wengert.compiler.program.program import FIRST_FAILURE, NO_MEMORY, RAISED, Fallback, OperandSource, Program
-from wengert.compiler.program.program_plan import Plan, home_of, is_read_transposed, make_plan, stored_base
+from wengert.compiler.program.program_plan import Plan, home_of, is_read_transposed, make_plan, read_layout, stored_base
 from wengert.compiler.routines.call import Operand, RoutineCall
 from wengert.compiler.schedule.schedule_steps import Kernel
+from wengert.compiler.schedule.strides import contiguous_strides
 from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type, select
 from wengert.control.loop import LOOP
 from wengert.core.spec import Spec
@@ -273,7 +274,7 @@ class ProgramWriter:
     def run_routine(self, step: Operation, table: Lanes) -> None:
         """Call a routine, and NumPy if it failed: NumPy raises the error."""
         code, schedule, memory = self.code, self.schedule, self.memory
-        operands = [Operand(self.operand_address(a), is_read_transposed(schedule, a)) for a in step.args]
+        operands = [self.operand(a) for a in step.args]
         results: list[Lanes | None]
         if step.spec.__class__ is Spec:
             results = [self.target_address(step)]
@@ -291,6 +292,15 @@ class ProgramWriter:
             code.jump(done)
             code.begin(done)
         self.summary.append(f"{call.name}: {', '.join(repr(a.spec) for a in step.args)}")
+
+    def operand(self, node: Node) -> Operand:
+        """The address and the layout of an operand of a routine."""
+        pointer, layout = self.operand_address(node), read_layout(self.schedule, node)
+        if layout is None:
+            is_transposed = is_read_transposed(self.schedule, node)
+            return Operand(pointer, is_transposed, contiguous_strides(node.shape))
+        first = self.code.offset(pointer, layout.offset, Type.from_dtype(node.dtype))
+        return Operand(first, False, layout.strides)
 
     # Loops and choices
 

@@ -9,16 +9,20 @@ from wengert.compiler.kernels.loop_plan import SHARED
 from wengert.compiler.kernels.threads import WAKE, share_work
 from wengert.compiler.program.module_text import FunctionText, Shared
 from wengert.compiler.program.program import Table
-from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Number, Type
+from wengert.compiler.simd.lanes import PTR, Code, Lanes, Number, Type
 from wengert.core.blas import blas
 from wengert.graph.ir import Operation
 
 
 class Operand(NamedTuple):
-    """The address of an operand; `is_transposed` if the last two axes are exchanged in memory."""
+    """The address of an operand; `is_transposed` if the last two axes are exchanged in memory.
+
+    Routines that read with strides have one for each axis, in elements.
+    """
 
     pointer: Lanes
     is_transposed: bool = False
+    strides: tuple[int, ...] = ()
 
 
 class RoutineCall:
@@ -97,21 +101,12 @@ class RoutineCall:
 
         `pointers` are the contents of the table, `work` is the number of scalar operations.
         """
-        table = self.pointer_table(pointers)
-        if work < SHARED or extent < 2 * grain:
-            self.run(name, table, self.code.constant(0, I64), self.code.constant(extent, I64))
-            return
-        self.shared.uses_threads = True
-        share_work(self.code, name, table, extent, grain, work)
-
-    def run_on_one_core(self, name: str, pointers: Sequence[Lanes], extent: int) -> None:
-        """Call such a function for the whole range."""
-        self.run(name, self.pointer_table(pointers), self.code.constant(0, I64), self.code.constant(extent, I64))
-
-    def pointer_table(self, pointers: Sequence[Lanes]) -> Lanes:
-        """A table of pointers on the stack."""
         code = self.code
         table = code.array(PTR, len(pointers))
         for i, pointer in enumerate(pointers):
             code.store(pointer, code.offset(table, i, PTR))
-        return table
+        if work < SHARED or extent < 2 * grain:
+            code.do(f"call void @{name}({table.typed}, i64 0, i64 {extent})")
+            return
+        self.shared.uses_threads = True
+        share_work(code, name, table, extent, grain, work)

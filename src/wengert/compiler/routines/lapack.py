@@ -11,7 +11,7 @@ import copy
 import ctypes
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from wengert.compiler.forms.matrices import blas_letter
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.simd.lanes import BOOL, I64, PTR, Code, Lanes, Number, Type
+from wengert.compiler.simd.transposes import exchange_blocks
 from wengert.core.blas import blas
 from wengert.graph.ir import Constant, Operation
 
@@ -226,8 +227,7 @@ class Problem:
     def transpose(
         self, target: Lanes, source: Lanes, rows: int, columns: int, target_step: int = 0, source_step: int = 0
     ) -> None:
-        """Write the transpose of a matrix of rows; the steps are those from row to row, if not the numbers of columns.
-        """
+        """Write the transpose of a matrix; the steps are those from row to row, if not the numbers of columns."""
         name = f"wengert.transpose.{self.element.moved.kind}"
         self.inner.define(name, TRANSPOSE_PARAMETERS, lambda code: write_transpose(code, self.element.moved))
         sizes = (rows, columns, target_step or rows, source_step or columns)
@@ -345,33 +345,12 @@ def write_transpose(code: Code, element: Type) -> None:
         vector = Type(element.kind, width)
         with code.loop(0, whole(rows), width) as i:
             with code.loop(0, whole(columns), width) as j:
-                for k, column in enumerate(exchange([read(i + k, j, vector) for k in range(width)])):
+                for k, column in enumerate(exchange_blocks([read(i + k, j, vector) for k in range(width)])):
                     write(column, i, j + k)
-            with code.loop(i, i + width) as k:
-                write_rest(k, whole(columns))
+            with code.loop(i, i + width) as row:
+                write_rest(row, whole(columns))
     with code.loop(whole(rows) if width > 1 else 0, rows) as i:
         write_rest(i, code.constant(0, I64))
-
-
-def exchange(rows: Sequence[Lanes]) -> list[Lanes]:
-    """The columns of a square block, from its rows: halves are exchanged, then quarters, down to single lanes."""
-    found, width = list(rows), len(rows)
-    distance = width // 2
-    while distance:
-        for i in range(width):
-            if not i & distance:
-                x, y = found[i], found[i + distance]
-                first = [lane if not lane & distance else width + lane - distance for lane in range(width)]
-                second = [lane + distance if not lane & distance else width + lane for lane in range(width)]
-                found[i], found[i + distance] = [shuffled(x, y, order) for order in (first, second)]
-        distance //= 2
-    return found
-
-
-def shuffled(x: Lanes, y: Lanes, order: Sequence[int]) -> Lanes:
-    """Lanes of two vectors, in this order."""
-    indices = ", ".join(f"i32 {i}" for i in order)
-    return x.code.add(f"shufflevector {x.typed}, {y.typed}, <{len(order)} x i32> <{indices}>", x.type)
 
 
 # Sizes of workspaces

@@ -19,8 +19,8 @@ from wengert.graph.ir import Operation
 
 TOGETHER = 4
 """The number of rows that run at a time."""
-LARGE = 1 << 18
-"""The number of elements from which threads are used."""
+COST = 2
+"""The cost of an element."""
 
 Fold = Callable[[Lanes, Lanes], Lanes]
 
@@ -44,10 +44,7 @@ def write_scan(call: RoutineCall, fold: Fold) -> None:
     name = f"wengert.{node.primitive.name}.{read.kind}.{kept.kind}.{rows.n}.{rows.stride}.{rows.number}"
     call.define(name, ["ptr %table", "i64 %begin", "i64 %end"], writer.write)
     pointers = [call.operands[0].pointer, call.result]
-    if node.size >= LARGE and writer.extent >= 2 * writer.grain:
-        call.run_on_all_cores(name, pointers, writer.extent, writer.grain)
-    else:
-        call.run_on_one_core(name, pointers, writer.extent)
+    call.run_on_all_cores(name, pointers, writer.extent, writer.grain, COST * node.size)
 
 
 class ScanWriter:

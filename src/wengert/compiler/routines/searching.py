@@ -12,8 +12,8 @@ from wengert.compiler.simd.lane_operations import gather_lanes
 from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type, select
 from wengert.graph.ir import Operation
 
-LARGE = 1 << 18
-"""The number of comparisons from which threads are used."""
+COST = 4
+"""The cost of a comparison, with the read before it."""
 
 
 def is_native(node: Operation) -> bool:
@@ -39,10 +39,7 @@ def write_search(call: RoutineCall) -> None:
     name = f"wengert.search.{a.dtype.char}.{v.dtype.char}.{a.size}.{v.size}.{node.params['side']}"
     call.define(name, ["ptr %table", "i64 %begin", "i64 %end"], lambda code: write_lanes(code, node, kind, lanes))
     pointers = [operand.pointer for operand in call.operands] + [call.result]
-    if v.size * a.size.bit_length() >= LARGE:
-        call.run_on_all_cores(name, pointers, v.size, lanes)
-    else:
-        call.run_on_one_core(name, pointers, v.size)
+    call.run_on_all_cores(name, pointers, v.size, lanes, COST * v.size * a.size.bit_length())
 
 
 def write_lanes(code: Code, node: Operation, kind: str, lanes: int) -> None:

@@ -1,10 +1,10 @@
-"""Products of small matrices in the bodies of loops, without BLAS.
+"""Products of small and of narrow matrices, without BLAS.
 
 A call of BLAS takes longer than a small product itself: it copies its operands and may wait for threads. Here a block
 of the result stays in registers while the sum runs. Rows of the right operand are read as vectors, and elements of the
 left one are broadcast; so each element of the result is summed in order, whatever the vectors. If the right operand is
 stored by columns, it is transposed first if it is tiny; otherwise both operands are read along the sum, and lanes are
-added up at the end.
+added up at the end. Rows of the result may be computed on several cores, each in the same order.
 """
 
 from __future__ import annotations
@@ -15,13 +15,18 @@ from typing import NamedTuple
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import fold_lanes, load_element, splat, store_element
-from wengert.compiler.simd.lanes import PTR, Code, Lanes, Type, fma
-from wengert.graph.ir import Operation
+from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type, fma
 
-SMALL = 1 << 19
+SMALL = 1 << 21
 """The largest number of multiplications of a product that does not use BLAS."""
-IN_CACHE = 1 << 18
-"""The largest number of bytes of its right operand, which is read once for each block of rows."""
+FEW = 1 << 20
+"""BLAS is fast at products of at most so many multiplications: below, vectors that are partly empty do not pay."""
+IN_CACHE, IN_FIRST_CACHE = 1 << 18, 1 << 15
+"""The largest number of bytes of its right operand, which is read once for each block of rows; of one that stays in the
+first cache, the product may be of any size.
+"""
+FILLED = 0.65
+"""The smallest part of the lanes that have elements of the result, outside of loops."""
 TINY = 1 << 11
 """The largest number of elements that are transposed for each product."""
 FEWEST = 4
@@ -29,7 +34,10 @@ FEWEST = 4
 
 
 class SmallProduct(NamedTuple):
-    """A product of an m x k matrix and a k x n matrix, of which each may be stored transposed."""
+    """A product of an m x k matrix and a k x n matrix, of which each may be stored transposed.
+
+    The rows in memory begin `x_stride` and `y_stride` elements after each other.
+    """
 
     kind: str
     m: int
@@ -37,12 +45,14 @@ class SmallProduct(NamedTuple):
     k: int
     is_x_transposed: bool
     is_y_transposed: bool
+    x_stride: int
+    y_stride: int
 
     @property
     def name(self) -> str:
         """The name of its function."""
         forms = "NT"[self.is_x_transposed] + "NT"[self.is_y_transposed]
-        return f"wengert.product.{self.kind}.{self.m}x{self.k}x{self.n}.{forms}"
+        return f"wengert.product.{self.kind}.{self.m}x{self.k}x{self.n}.{forms}.{self.x_stride}.{self.y_stride}"
 
     @property
     def most_lanes(self) -> int:
@@ -54,28 +64,30 @@ class SmallProduct(NamedTuple):
         """Whether both operands are read along the sum."""
         return self.is_y_transposed and self.k * self.n > TINY
 
-    @property
-    def is_native(self) -> bool:
-        """Whether there is a function for it."""
+    def is_native(self, is_in_loop: bool) -> bool:
+        """Whether there is a function for it, which is faster than BLAS."""
         m, n, k = self.m, self.n, self.k
-        if not 0 < m * n * k <= SMALL or k * n * int(self.kind[1:]) // 8 > IN_CACHE:
+        right = k * n * Type(self.kind).align
+        if not 0 < m * n * k <= (SMALL if right > IN_FIRST_CACHE else m * n * k) or right > IN_CACHE:
             return False
         if self.is_along_sum:
             return not self.is_x_transposed and k % self.most_lanes == 0
+        if not is_in_loop and m * n * k <= FEW and n < FILLED * self.lanes * -(-n // self.lanes):
+            return False
         return n >= FEWEST
 
+    @property
+    def lanes(self) -> int:
+        """The number of lanes along a row of the result."""
+        lanes = self.most_lanes
+        while lanes > self.n:
+            lanes //= 2
+        return lanes
+
     def write(self, code: Code) -> None:
-        """Add the lines of its function of the addresses %x, %y and %result."""
+        """Add the lines of its function of the addresses %x, %y and %result, for the rows from %begin to %end."""
         writer = SumWriter(self, code) if self.is_along_sum else RowWriter(self, code)
         writer.write()
-
-
-def small_product(out: Operation, is_x_transposed: bool, is_y_transposed: bool) -> SmallProduct | None:
-    """The product of the matrices of a node, if it has a native function."""
-    kind = Type.from_dtype(out.dtype).kind
-    m, n, k = out.shape[-2], out.shape[-1], out.args[0].shape[-1]
-    found = SmallProduct(kind, m, n, k, is_x_transposed, is_y_transposed)
-    return found if found.is_native else None
 
 
 class BlockWriter:
@@ -98,16 +110,14 @@ class BlockWriter:
         store_element(value, address, value.type.align)
 
     def write_row_blocks(self, rows: int, columns: Sequence[Lanes]) -> None:
-        """All blocks of so many rows, and one of the rows that are left."""
-        whole = self.product.m - self.product.m % rows
-        with self.code.loop(0, whole, rows) as i:
-            self.write_block(i, rows, columns)
-        if whole < self.product.m:
-            self.write_block(self.constant(whole), self.product.m - whole, columns)
+        """Blocks of so many rows; the last one ends with the result, so that some rows are computed twice."""
+        begin, end = [Lanes(self.code, name, I64) for name in ("%begin", "%end")]
+        with self.code.loop(begin, end, rows) as first:
+            self.write_block(self.code.intrinsic("smin", I64, first, first.like(self.product.m - rows)), rows, columns)
 
     def constant(self, value: int) -> Lanes:
         """An index."""
-        return self.code.constant(value, Type("i64"))
+        return self.code.constant(value, I64)
 
     def sum_blocks(self, type: Type, rows: int, columns: int) -> list[list[Variable]]:
         """Variables for the sums of a block."""
@@ -129,10 +139,8 @@ class RowWriter(BlockWriter):
 
     def __init__(self, product: SmallProduct, code: Code):
         super().__init__(product, code)
-        lanes = product.most_lanes
-        while lanes > product.n:
-            lanes //= 2
-        self.vector = Type(product.kind, lanes)
+        self.vector = Type(product.kind, product.lanes)
+        self.y_stride = product.y_stride
 
     def write(self) -> None:
         """Panels of a few vectors of columns, and for each all rows."""
@@ -141,9 +149,9 @@ class RowWriter(BlockWriter):
             code.hoisted.append(f"  %rows = alloca [{n * k} x {self.element.text}], align 64")
             rows = Lanes(code, "%rows", PTR)
             with code.loop(0, n) as j, code.loop(0, k) as p:
-                value = self.read(self.y, j * k + p, self.element)
+                value = self.read(self.y, j * self.y_stride + p, self.element)
                 store_element(value, code.offset(rows, p * n + j, self.element), self.element.align)
-            self.y = rows
+            self.y, self.y_stride = rows, n
         most = max(self.accumulators // 4, 2)
         width = min(-(-n // lanes), most)
         rows_of_block = lambda vectors: min(self.product.m, self.accumulators // vectors, 8)
@@ -157,11 +165,12 @@ class RowWriter(BlockWriter):
 
     def write_block(self, i: Lanes, rows: int, columns: Sequence[Lanes]) -> None:
         """Elements of the left operand times vectors of the right one."""
-        code, (_, m, n, k, is_x_transposed, _) = self.code, self.product
+        code, product = self.code, self.product
+        stride = product.x_stride
         sums = self.sum_blocks(self.vector, rows, len(columns))
-        with code.loop(0, k) as p:
-            y = [self.read(self.y, p * n + j, self.vector) for j in columns]
-            at = lambda r: p * m + (i + r) if is_x_transposed else (i + r) * k + p
+        with code.loop(0, product.k) as p:
+            y = [self.read(self.y, p * self.y_stride + j, self.vector) for j in columns]
+            at = lambda r: p * stride + (i + r) if product.is_x_transposed else (i + r) * stride + p
             x = [splat(self.read(self.x, at(r), self.element), self.vector.lanes) for r in range(rows)]
             self.add_products(sums, x, y)
         for r, row in enumerate(sums):
@@ -188,8 +197,8 @@ class SumWriter(BlockWriter):
         vector = Type(self.product.kind, self.product.most_lanes)
         sums = self.sum_blocks(vector, rows, len(columns))
         with code.loop(0, k, vector.lanes) as p:
-            y = [self.read(self.y, j * k + p, vector) for j in columns]
-            x = [self.read(self.x, (i + r) * k + p, vector) for r in range(rows)]
+            y = [self.read(self.y, j * self.product.y_stride + p, vector) for j in columns]
+            x = [self.read(self.x, (i + r) * self.product.x_stride + p, vector) for r in range(rows)]
             self.add_products(sums, x, y)
         for r, row in enumerate(sums):
             for total, j in zip(row, columns, strict=True):

@@ -61,9 +61,7 @@ def write_real(p: Problem, target: Lanes, source: Lanes, count: int) -> None:
         code.store(code.load(code.offset(source, i, real), real), p.at(target, i))
 
 
-EIGH = MatrixRoutine(
-    solve_eigh, blocks=eigh_blocks, work=lambda node: 4 * node.args[0].shape[-1] ** 3, name="syevd"
-)
+EIGH = MatrixRoutine(solve_eigh, blocks=eigh_blocks, work=lambda node: 4 * node.args[0].shape[-1] ** 3, name="syevd")
 
 
 # Singular values
@@ -107,7 +105,8 @@ def solve_svd(p: Problem) -> None:
         "gesdd",
         *(job, rows, columns, p.blocks["matrix"], rows, p.blocks["values"]),
         *(p.blocks["left"], rows, p.blocks["right"], right),
-        *(p.blocks["work"], sizes["work"], *lists, p.info),
+        *(p.blocks["work"], sizes["work"]),
+        *(*lists, p.info),
     )
     p.require_success()
     p.clear(out, p.node.shape[-2] * width)

@@ -132,9 +132,7 @@ class ColumnWriter(VectorProductWriter):
         if ROWS <= whole < k:
             self.add_block(code.constant(whole, I64), k - whole, start, stop, type)
 
-    def add_block(
-        self, i: Lanes, count: int, start: Lanes, stop: Lanes, type: Type, is_first: bool = False
-    ) -> None:
+    def add_block(self, i: Lanes, count: int, start: Lanes, stop: Lanes, type: Type, is_first: bool = False) -> None:
         """Add so many rows, each times an element of the vector; the first ones to zeros."""
         code = self.code
         rows = [self.row(i + r) for r in range(count)]

@@ -37,7 +37,8 @@ def in_narrow_rows(graph: Graph) -> tuple[tuple[int, ...], Graph] | None:
     for node in graph.operations:
         args = [new.get(a, a) for a in node.args]
         if node in products and (is_by_rows(node) and node.shape[0] == m or is_over_rows(node, m)):
-            new[node] = written_out(*args, is_over_rows(node, m))
+            x, y = args
+            new[node] = written_out(x, y, is_over_rows(node, m))
         elif any(x is not y for x, y in zip(args, node.args, strict=True)):
             new[node] = node.with_args(args)
     found = graph.with_outputs([new.get(node, node) for node in graph.outputs])
@@ -45,8 +46,10 @@ def in_narrow_rows(graph: Graph) -> tuple[tuple[int, ...], Graph] | None:
 
 
 def is_product(node: Operation) -> bool:
-    """Whether this is a product of a matrix by a matrix or vector that a routine would compute."""
-    return is_a(node, matmul) and node.args[0].ndim == 2 and form_of(node, ()) is Form.ROUTINE
+    """Whether this is a product of a real matrix by a matrix or vector that a routine would compute."""
+    return (
+        is_a(node, matmul) and node.args[0].ndim == 2 and node.dtype.kind == "f" and form_of(node, ()) is Form.ROUTINE
+    )
 
 
 def is_by_rows(node: Operation) -> bool:

@@ -27,6 +27,7 @@ from wengert.compiler.schedule.short_rows import (
     row_candidates,
     shows_rows,
 )
+from wengert.compiler.schedule.strides import Layout, layout_of
 from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a
@@ -69,6 +70,7 @@ class Schedule:
         self.stored: dict[Node, None] = {}  # in order of decision
         self.aliases: dict[Node, Node] = {}
         self.joined: dict[Node, Operation] = {}  # scatters, and those before them in the same kernel
+        self.layouts: dict[Node, Layout] = {}  # of operands that routines read with strides
         self.reduced_along: dict[tuple, tuple[int, ...]] = {}
         self.stages: dict[Node, int] = {}
         self.costs: dict[Node, int] = {}
@@ -282,8 +284,19 @@ class Schedule:
 
     def store_operand(self, consumer: Operation, node: Node) -> None:
         """Keep an operand of a routine or a fallback in memory."""
-        may_transpose = self.forms[consumer] is Form.ROUTINE and lowering_of(consumer, Routine).reads_transposed
-        if may_transpose and is_matrix_transpose(node) and self.forms[node] is Form.VIEW:
+        routine = lowering_of(consumer, Routine) if self.forms[consumer] is Form.ROUTINE else None
+        if routine is not None and routine.reads_strided:
+            layout = layout_of(node, self.forms, self.aliases, self.stored.__contains__)
+            if layout is not None:
+                self.layouts[node] = layout
+                self.store(layout.base)
+                return
+        if (
+            routine is not None
+            and routine.reads_transposed
+            and is_matrix_transpose(node)
+            and self.forms[node] is Form.VIEW
+        ):
             node = node.args[0]
         if self.forms[node] is Form.VIEW and node not in self.aliases and is_a(node, *RESHAPES):
             self.store(node.args[0])

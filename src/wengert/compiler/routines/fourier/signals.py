@@ -24,6 +24,9 @@ from wengert.compiler.routines.fourier.task import LARGE, STEP_PARAMETERS, Step,
 from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type
 
+COPY_COST = 4
+"""What it takes to copy a number to or from where it is not a neighbour; others are copied as vectors."""
+
 
 class Signals(NamedTuple):
     """Transforms of any length, of one signal at a time."""
@@ -64,9 +67,8 @@ class Signals(NamedTuple):
     @property
     def signal_cost(self) -> float:
         """The cost of one signal."""
-        task = self.task
-        copied = sum(self.copies[::3]) + sum(self.copies[1:3]) * (1 if task.is_halved else 4)
-        return signal_cost(task.length, task.kind) + 4 * copied
+        copied, made, cut, apart = self.copies
+        return signal_cost(self.task.length, self.task.kind) + COPY_COST * (copied + apart) + made + cut
 
     @property
     def cost(self) -> float:

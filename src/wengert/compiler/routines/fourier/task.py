@@ -10,7 +10,7 @@ from wengert.compiler.simd.lanes import I64, PTR, Code, Lanes, Type
 
 LARGE = 1 << 16
 """The least cost of a task on all cores."""
-WORK = 4
+WORK = 2
 """The scalar operations, in the measure of threads, that take as long as one instruction of a cost."""
 PIECES = 32
 """The largest number of parts that run at the same time."""
@@ -59,10 +59,10 @@ class Task(NamedTuple):
 
     @property
     def name(self) -> str:
-        """A name of what it does."""
+        """The start of the names of its functions."""
         form = "".join([letter for letter, is_so in zip("rti", self[4:7], strict=True) if is_so])
         number = self.factor.hex().replace("+", "")
-        return f"wengert.fourier.{form or 'c'}.{self.kind}.{self.n}x{self.inner}.{number}"
+        return f"wengert.fourier.{form or 'c'}.{self.kind}.{self.outer}x{self.n}x{self.inner}.{number}"
 
     def offset(self, base: Lanes, index: Lanes | int, is_real: bool) -> Lanes:
         """The address of a number."""

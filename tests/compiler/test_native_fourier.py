@@ -63,6 +63,13 @@ def test_many_signals_along_any_axis(shape, axis, single):
     check(lambda z, half, x: all_transforms(z, half, x, n, axis), z, half, z.real.copy())
 
 
+def test_stacks_of_different_sizes_in_one_program():
+    shapes = [(40, 16), (41, 16), (9, 16), (2, 16), (16, 40), (16, 41)]
+    axes = [1, 1, 1, 1, 0, 0]
+    f = lambda *operands: tuple([np.fft.fft(z, axis=axis) for z, axis in zip(operands, axes, strict=True)])
+    check(f, *[numbers(shape, "c16") for shape in shapes])
+
+
 @pytest.mark.parametrize("norm", ["ortho", "forward"])
 @pytest.mark.parametrize("n", [10, 15, 34, 320])
 def test_norms(n, norm):

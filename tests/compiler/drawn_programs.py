@@ -77,8 +77,14 @@ class Draft:
     """A program while it is drawn: its lines, and its values for the inputs that were drawn with it."""
 
     kind = "f"
-    unary_forms, binary_forms, reductions = UNARY, BINARY, REDUCTIONS
-    orders = ("np.cumsum({x}, {axis})", "np.sort({x}, {axis})", "np.take_along_axis({x}, {best}, {axis})")
+    unary_forms: tuple[str, ...] = UNARY
+    binary_forms: tuple[str, ...] = BINARY
+    reductions: tuple[str, ...] = REDUCTIONS
+    orders: tuple[str, ...] = (
+        "np.cumsum({x}, {axis})",
+        "np.sort({x}, {axis})",
+        "np.take_along_axis({x}, {best}, {axis})",
+    )
     shrunk = "np.tanh({text} * 0.01)"
 
     def __init__(self, pick: Pick, count: int):

@@ -32,6 +32,16 @@ def beside(u, s):
     return u * s[..., None, :]
 
 
+def both(found):
+    q, r = found
+    return q @ r**2
+
+
+def all_three(found):
+    u, s, vh = found
+    return beside(u, s) @ vh**2
+
+
 OPERATIONS = {
     "cholesky": (positive_matrix, np.linalg.cholesky),
     "cholesky upper": (positive_matrix, lambda x: np.linalg.cholesky(x, upper=True)),
@@ -41,16 +51,13 @@ OPERATIONS = {
     "inv": (any_matrix, np.linalg.inv),
     "det": (any_matrix, np.linalg.det),
     "slogdet": (any_matrix, lambda x: np.linalg.slogdet(x).logabsdet),
-    "qr": (any_matrix, lambda x: (lambda q, r: q + r)(*np.linalg.qr(x))),
-    "qr of tall matrices": (any_matrix, lambda x: (lambda q, r: q @ r**2)(*np.linalg.qr(some_columns(x)))),
-    "qr of wide matrices": (
-        any_matrix,
-        lambda x: (lambda q, r: q @ r**2)(*np.linalg.qr(x[..., : x.shape[-1] // 2 + 1, :])),
-    ),
+    "qr": (any_matrix, lambda x: sum(np.linalg.qr(x))),
+    "qr of tall matrices": (any_matrix, lambda x: both(np.linalg.qr(some_columns(x)))),
+    "qr of wide matrices": (any_matrix, lambda x: both(np.linalg.qr(x[..., : x.shape[-1] // 2 + 1, :]))),
     "eigh": (positive_matrix, lambda x: beside(*reversed(np.linalg.eigh(x)))),
     "eigh of the upper triangle": (positive_matrix, lambda x: np.linalg.eigh(x, UPLO="U").eigenvalues),
-    "svd": (any_matrix, lambda x: (lambda u, s, vh: beside(u, s) @ vh**2)(*np.linalg.svd(x))),
-    "thin svd": (any_matrix, lambda x: (lambda u, s, vh: beside(u, s) @ vh**2)(*np.linalg.svd(some_columns(x), False))),
+    "svd": (any_matrix, lambda x: all_three(np.linalg.svd(x))),
+    "thin svd": (any_matrix, lambda x: all_three(np.linalg.svd(some_columns(x), False))),
     "svdvals": (any_matrix, lambda x: np.linalg.svd(x, compute_uv=False)),
     "lu": (any_matrix, lambda x: (lambda p, lower, upper: lower + upper)(*lu(x))),
     "pinv": (any_matrix, lambda x: np.linalg.pinv(some_columns(x))),

@@ -112,7 +112,12 @@ class Graph:
         return self._fingerprint
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Graph) and self.fingerprint == other.fingerprint
+        """The same operations on the same constants; users' operations of one name may be different ones."""
+        return self is other or (
+            isinstance(other, Graph)
+            and self.fingerprint == other.fingerprint
+            and all(map(_is_same, self.operations, other.operations))
+        )
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
@@ -287,3 +292,17 @@ def _restore(
     for node, name in zip(nodes, names, strict=True):
         node.name = name
     return Graph(inputs, [nodes[i] for i in rows[-1][1]], arguments, result)
+
+
+def _is_same(x: Operation, y: Operation) -> bool:
+    """Whether two operations with one fingerprint are one: the same function, and equal graphs if they hold any."""
+    return x.primitive is y.primitive and _held_by(x) == _held_by(y)
+
+
+def _held_by(node: Operation) -> list[Any]:
+    """The parameters of an operation that are graphs, or tuples of them."""
+    return [value for value in node.params.values() if _holds_graph(value)]
+
+
+def _holds_graph(value: Any) -> bool:
+    return isinstance(value, Graph) or (isinstance(value, tuple) and any(map(_holds_graph, value)))

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from wengert.compiler.simd.lanes import Code, Lanes, fma, select
+from wengert.compiler.simd.lanes import PAIRS, Code, Lanes, fma, select
 from wengert.compiler.simd.types import Number, Type
 
 
@@ -110,6 +110,9 @@ class Complex(Lanes):
     def where(self, condition: Lanes, other: Lanes) -> Complex:
         other = self.like(other)
         return Complex(select(condition, self.real, other.real), select(condition, self.imag, other.imag))
+
+
+PAIRS.append(Complex)
 
 
 class Variable:

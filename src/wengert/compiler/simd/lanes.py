@@ -8,7 +8,7 @@ rounded as in NumPy, and only `fma` writes a fused multiply-add.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -150,6 +150,10 @@ class Code:
         return self.add(f"getelementptr {type.scalar}, {pointer.typed}, {self.lift(index, I64).typed}", PTR)
 
 
+PAIRS: list[Callable[[Lanes, Lanes], Lanes]] = []
+"""How two parts become a complex value; `complex_lanes.py`, which builds on this file, says it."""
+
+
 class Lanes:
     """The values of neighbouring elements, or one value if its type has one lane."""
 
@@ -275,10 +279,8 @@ class Lanes:
         if new == self.type:
             return self
         if new.is_complex:
-            from wengert.compiler.simd.complex_lanes import Complex  # which builds on lanes
-
             part = self.to(new.part.kind)
-            return Complex(part, part.like(0.0))
+            return PAIRS[0](part, part.like(0.0))
         if kind == "i1":
             return self.ne(0)
         if self.type.is_float:

@@ -73,7 +73,7 @@ def is_infinite(x: Complex) -> Lanes:
     return x.real.abs().eq(inf) | x.imag.abs().eq(inf)
 
 
-def is_finite(x: Complex) -> Lanes:
+def are_parts_finite(x: Complex) -> Lanes:
     """Whether both parts are finite."""
     return (x.real.abs() < inf) & (x.imag.abs() < inf)
 
@@ -82,7 +82,7 @@ complex_lowering.enter(Predicate(lambda x, y: x.eq(y)), predicates.equal)
 complex_lowering.enter(Predicate(lambda x, y: x.ne(y)), predicates.not_equal)
 complex_lowering.enter(Predicate(lambda x: x.is_nan()), predicates.isnan)
 complex_lowering.enter(Predicate(is_infinite), predicates.isinf)
-complex_lowering.enter(Predicate(is_finite), predicates.isfinite)
+complex_lowering.enter(Predicate(are_parts_finite), predicates.isfinite)
 complex_lowering.enter(Predicate(lambda x: x.imag.eq(0.0)), predicates.isreal)
 complex_lowering.enter(Predicate(lambda x: x.imag.ne(0.0)), predicates.iscomplex)
 complex_lowering.enter(Predicate(lambda x: x.eq(0.0)), predicates.logical_not)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from wengert.compiler.kernels.element import Elements
 
 
-class Row(NamedTuple):
+class RowInMemory(NamedTuple):
     """Neighbouring elements in memory; `stride` is the distance to those of the next lane."""
 
     node: Node
@@ -35,7 +35,7 @@ class Row(NamedTuple):
     length: int
 
 
-def find_row(elements: Elements, terms: Sequence[Element]) -> Row | None:
+def find_row(elements: Elements, terms: Sequence[Element]) -> RowInMemory | None:
     """The neighbours in memory that these elements are, in order."""
     start = in_memory(elements, *terms[0])
     if start is None:
@@ -43,7 +43,7 @@ def find_row(elements: Elements, terms: Sequence[Element]) -> Row | None:
     node, first = start
     if any(in_memory(elements, *element) != (node, first.plus(i)) for i, element in enumerate(terms)):
         return None
-    return Row(node, first, lane_stride(first)[0], len(terms))
+    return RowInMemory(node, first, lane_stride(first)[0], len(terms))
 
 
 def in_memory(elements: Elements, node: Node, position: Position) -> tuple[Node, Affine] | None:
@@ -65,7 +65,7 @@ class RowReader:
         self.elements, self.type = elements, type
         self.code = elements.code
 
-    def read(self, row: Row, lane: int = 0) -> list[Lanes]:
+    def read(self, row: RowInMemory, lane: int = 0) -> list[Lanes]:
         """The vectors of the row of one lane."""
         elements, code, type = self.elements, self.code, self.type
         element, align = Type(type.kind), type.align
@@ -106,7 +106,7 @@ def sum_of_products(elements: Elements, x: Sequence[Element], y: Sequence[Elemen
 class RowAccumulator:
     """The sums of the columns of a matrix, whose rows are multiplied by a number for each: vectors along the row."""
 
-    def __init__(self, reader: RowReader, row: Row):
+    def __init__(self, reader: RowReader, row: RowInMemory):
         self.reader, self.row, self.code = reader, row, reader.code
         self.variables = [Variable(self.code, reader.type, 0.0) for _ in range(0, row.length, reader.type.lanes)]
 

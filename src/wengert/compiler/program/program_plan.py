@@ -15,7 +15,7 @@ from wengert.compiler.program.in_place import InPlace, Step, Update, scatter_upd
 from wengert.compiler.program.memory_plan import Memory, Slot
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
-from wengert.compiler.schedule.strides import Layout
+from wengert.compiler.schedule.strides import Strides
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP
 from wengert.core.primitive import OUTPUT
@@ -101,7 +101,7 @@ def values_read(schedule: Schedule, step: Kernel | Operation, writer: KernelWrit
     if writer is not None:
         return [schedule.aliases.get(node, node) for node in writer.plan.nodes]
     assert isinstance(step, Operation)
-    return [stored_base(schedule, a) for a in step.args]
+    return [stored_base(schedule, a, step) for a in step.args]
 
 
 def may_fail(schedule: Schedule, step: Kernel | Operation, writer: KernelWriter | None) -> bool:
@@ -145,9 +145,9 @@ def home_of(schedule: Schedule, node: Node) -> int:
     return -1
 
 
-def stored_base(schedule: Schedule, node: Node) -> Node:
-    """The value in memory that an operand of a routine or fallback is read from."""
-    layout = read_layout(schedule, node)
+def stored_base(schedule: Schedule, node: Node, consumer: Operation | None = None) -> Node:
+    """The value in memory that an operand of a routine or fallback, the `consumer`, is read from."""
+    layout = read_layout(schedule, node, consumer)
     if layout is not None:
         return layout.base
     if is_read_transposed(schedule, node):
@@ -156,9 +156,11 @@ def stored_base(schedule: Schedule, node: Node) -> Node:
     return schedule.aliases.get(node, node)
 
 
-def read_layout(schedule: Schedule, node: Node) -> Layout | None:
+def read_layout(schedule: Schedule, node: Node, consumer: Operation | None) -> Strides | None:
     """The layout of an operand that a routine reads with strides."""
-    return None if node in schedule.stored or node in schedule.aliases else schedule.layouts.get(node)
+    if consumer is None or node in schedule.stored or node in schedule.aliases:
+        return None
+    return schedule.layouts.get((consumer, node))
 
 
 def is_read_transposed(schedule: Schedule, node: Node) -> bool:

@@ -275,7 +275,7 @@ class ProgramWriter:
     def run_routine(self, step: Operation, table: Lanes) -> None:
         """Call a routine, and NumPy if it failed: NumPy raises the error."""
         code, schedule, memory = self.code, self.schedule, self.memory
-        operands = [self.operand(a) for a in step.args]
+        operands = [self.operand(step, a) for a in step.args]
         results: list[Lanes | None]
         if step.spec.__class__ is Spec:
             results = [self.target_address(step)]
@@ -294,9 +294,10 @@ class ProgramWriter:
             code.begin(done)
         self.summary.append(f"{call.name}: {', '.join(repr(a.spec) for a in step.args)}")
 
-    def operand(self, node: Node) -> Operand:
+    def operand(self, step: Operation, node: Node) -> Operand:
         """The address and the layout of an operand of a routine."""
-        pointer, layout = self.operand_address(node), read_layout(self.schedule, node)
+        pointer = self.address(self.memory.slot(stored_base(self.schedule, node, step)))
+        layout = read_layout(self.schedule, node, step)
         if layout is None:
             is_transposed = is_read_transposed(self.schedule, node)
             return Operand(pointer, is_transposed, contiguous_strides(node.shape))

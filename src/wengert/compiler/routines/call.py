@@ -103,7 +103,10 @@ class RoutineCall:
         `pointers` are the contents of the table, `work` is the number of scalar operations.
         """
         code = self.code
-        table = code.array(PTR, len(pointers))
+        table = Lanes(code, f"%pointers.{len(pointers)}", PTR)
+        line = f"  {table.text} = alloca [{len(pointers)} x ptr], align 8"
+        if line not in code.hoisted:  # all calls of a program use one table of each length
+            code.hoisted.append(line)
         for i, pointer in enumerate(pointers):
             code.store(pointer, code.offset(table, i, PTR))
         if work < SHARED or extent < 2 * grain:

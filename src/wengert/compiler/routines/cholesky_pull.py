@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from wengert.compiler.forms.matrices import is_matrix_transpose
-from wengert.compiler.routines.lapack import MatrixRoutine, Problem, are_factorable
+from wengert.compiler.routines.lapack import MatrixProblem, MatrixRoutine, are_factorable
 from wengert.compiler.simd.lanes import Lanes
 from wengert.graph.ir import Operation
 
@@ -30,7 +30,7 @@ class Block(NamedTuple):
 class Reverse:
     """Writes the steps for one matrix; `step` is the number of elements from row to row."""
 
-    def __init__(self, p: Problem):
+    def __init__(self, p: MatrixProblem):
         self.p, self.n = p, p.node.shape[-1]
         self.factor, self.bar, self.work = p.operand(1), p.result(), p.blocks["work"]
 
@@ -102,20 +102,20 @@ def block_size(n: int) -> int:
     return max(SMALL_BLOCK if n <= LARGE else LARGE_BLOCK, -(-n // MOST_BLOCKS))
 
 
-def solve_pull(p: Problem) -> None:
+def solve_pull(p: MatrixProblem) -> None:
     """The cotangent of a matrix, from that of its factor."""
     p.fail_if_singular(p.operand(1), p.node.shape[-1])
     Reverse(p).write()
 
 
-def is_native(node: Operation) -> bool:
+def can_pull(node: Operation) -> bool:
     """Whether the matrices are real, and the factors are stored by rows."""
     return are_factorable(node) and node.dtype.kind == "f" and not is_matrix_transpose(node.args[1])
 
 
 CHOLESKY_PULL = MatrixRoutine(
     solve_pull,
-    is_for=is_native,
+    is_for=can_pull,
     blocks=lambda node: {"work": block_size(node.shape[-1]) ** 2 * node.dtype.itemsize},
     work=lambda node: node.shape[-1] ** 3,
     name="cholesky_pull",

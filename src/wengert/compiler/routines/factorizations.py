@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.compiler.routines.lapack import MatrixRoutine, Problem, are_factorable, best_sizes
+from wengert.compiler.routines.lapack import MatrixProblem, MatrixRoutine, are_factorable, best_sizes
 from wengert.compiler.simd.lanes import Lanes, select
 from wengert.compiler.simd.types import I64
 from wengert.core.blas import blas
@@ -25,7 +25,7 @@ def matrix_bytes(node: Operation) -> int:
 # Cholesky
 
 
-def solve_cholesky(p: Problem) -> None:
+def solve_cholesky(p: MatrixProblem) -> None:
     """Factor the transpose, which has the same factor: the upper triangle of one is the lower one of the other."""
     n, out = p.node.shape[-1], p.result()
     p.read_rows(out, 0)
@@ -41,7 +41,7 @@ CHOLESKY = MatrixRoutine(solve_cholesky, work=lambda node: node.shape[-1] ** 3 /
 # L U
 
 
-def solve_factored(p: Problem) -> None:
+def solve_factored(p: MatrixProblem) -> None:
     """Factor the transpose, as `_factor_impl` does, and append a row of the pivots."""
     n, out, code = p.node.shape[-1], p.result(), p.code
     p.read_rows(out, 0)
@@ -52,7 +52,7 @@ def solve_factored(p: Problem) -> None:
         code.store(pivot, p.at(out, i + n * n))
 
 
-def load_pivot(p: Problem, i: Lanes) -> Lanes:
+def load_pivot(p: MatrixProblem, i: Lanes) -> Lanes:
     """The row that is exchanged with row i, counted from 0."""
     return p.code.load(p.code.offset(p.blocks["pivots"], i, p.integer), p.integer).to("i64") - 1
 
@@ -66,7 +66,7 @@ FACTORED = MatrixRoutine(
 )
 
 
-def eliminate(p: Problem) -> Lanes:
+def eliminate(p: MatrixProblem) -> Lanes:
     """The factors of a matrix of any shape, by columns; fewer pivots than rows if there are fewer columns."""
     rows, columns = p.node.args[0].shape[-2:]
     factors = p.blocks["factors"]
@@ -75,7 +75,7 @@ def eliminate(p: Problem) -> Lanes:
     return factors
 
 
-def solve_lu(p: Problem) -> None:
+def solve_lu(p: MatrixProblem) -> None:
     """Factor a matrix whose rows are in the order of the pivots; NumPy does so if rounding finds others."""
     rows, columns = p.node.shape[-2:]
     code, factors = p.code, eliminate(p)
@@ -84,7 +84,7 @@ def solve_lu(p: Problem) -> None:
     p.transpose(p.result(), factors, columns, rows)
 
 
-def solve_lu_order(p: Problem) -> None:
+def solve_lu_order(p: MatrixProblem) -> None:
     """The order of the rows, by exchanging those of the pivots."""
     rows, columns = p.node.args[0].shape[-2:]
     code, out = p.code, p.result()
@@ -109,7 +109,7 @@ LU_ORDER = MatrixRoutine(solve_lu_order, blocks=lu_blocks, may_fail=lambda node:
 # Q R
 
 
-def solve_qr(p: Problem) -> None:
+def solve_qr(p: MatrixProblem) -> None:
     """Q and R in one array, as `_qr_impl` places them."""
     rows, columns = p.node.args[0].shape[-2:]
     k, out, factors = min(rows, columns), p.result(), p.blocks["factors"]
@@ -124,7 +124,7 @@ def solve_qr(p: Problem) -> None:
     p.transpose(out, factors, k, rows, width, rows)
 
 
-def solve_complement(p: Problem) -> None:
+def solve_complement(p: MatrixProblem) -> None:
     """The columns that complete those of Q to a basis."""
     rows, columns = p.node.args[0].shape[-2:]
     factors = p.blocks["factors"]
@@ -133,7 +133,7 @@ def solve_complement(p: Problem) -> None:
     p.transpose(p.result(), p.at(factors, rows * columns), rows - columns, rows)
 
 
-def reflect(p: Problem, factors: Lanes, rows: int, columns: int) -> None:
+def reflect(p: MatrixProblem, factors: Lanes, rows: int, columns: int) -> None:
     """Write the reflections of a matrix and R, by columns."""
     size = best_sizes("geqrf", p.node.dtype, *(rows, columns, None, rows, None, "work", -1, None))["work"]
     p.read_columns(factors, 0)
@@ -141,7 +141,7 @@ def reflect(p: Problem, factors: Lanes, rows: int, columns: int) -> None:
     p.require_success()
 
 
-def generate(p: Problem, factors: Lanes, rows: int, columns: int, k: int) -> None:
+def generate(p: MatrixProblem, factors: Lanes, rows: int, columns: int, k: int) -> None:
     """Replace k reflections by so many columns of Q."""
     size = generating_size(p.node, rows, columns, k)
     p.lapack("orgqr", rows, columns, k, factors, rows, p.blocks["scales"], p.blocks["work"], size, p.info)
@@ -173,7 +173,7 @@ COMPLEMENT = MatrixRoutine(
 )
 
 
-def solve_independent(p: Problem) -> None:
+def solve_independent(p: MatrixProblem) -> None:
     """Fail if a number on the diagonal of R is a rounding error of its column, as `_refuse_dependent` finds it."""
     code, (rows, columns) = p.code, p.node.args[0].shape[-2:]
     rounding = (10 + columns) * float(np.finfo(p.node.dtype).eps)

@@ -78,7 +78,7 @@ def are_factorable(node: Operation) -> bool:
     )
 
 
-class Problem:
+class MatrixProblem:
     """One matrix of a stack: where its operands, its result and its workspace are; writes calls of LAPACK.
 
     `inner` writes to the function that solves a part of the stack.
@@ -255,7 +255,7 @@ class MatrixRoutine(Routine):
 
     def __init__(
         self,
-        solve: Callable[[Problem], None],
+        solve: Callable[[MatrixProblem], None],
         is_for: Callable[[Operation], bool] = are_factorable,
         blocks: Callable[[Operation], dict[str, int]] = lambda node: {},
         work: Callable[[Operation], int] = lambda node: node.args[0].shape[-1] ** 3,
@@ -301,7 +301,7 @@ class MatrixRoutine(Routine):
         with code.loop(begin, end) as part:
             bound = lambda k: code.add(f"sdiv {(k * count).typed}, {parts}", I64)
             with code.loop(bound(part), bound(part + 1)) as index:
-                self.solve(Problem(self, inner, table, index, part))
+                self.solve(MatrixProblem(self, inner, table, index, part))
 
 
 def aligned(size: int) -> int:

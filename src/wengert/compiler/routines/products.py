@@ -229,7 +229,7 @@ def write_gemm(
     )
 
 
-def is_native(node: Operation) -> bool:
+def can_multiply(node: Operation) -> bool:
     """Whether the operands are matrices of one real or complex dtype, stacks of them, or a matrix and a vector."""
     x, y = node.args
     if y.ndim == 1:
@@ -237,4 +237,4 @@ def is_native(node: Operation) -> bool:
     return are_float_stacks(node)
 
 
-MATMUL = Routine(write_matmul, is_native, workspace=workspace, reads_strided=True)
+MATMUL = Routine(write_matmul, can_multiply, workspace=workspace, reads_strided=True)

@@ -26,7 +26,7 @@ COST = 2
 Fold = Callable[[Lanes, Lanes], Lanes]
 
 
-def is_native(node: Operation) -> bool:
+def can_scan(node: Operation) -> bool:
     """Whether the dtypes have native arithmetic, and there is something to add up."""
     x = node.args[0]
     return {x.dtype, node.dtype} <= SUPPORTED and node.dtype.kind in "fi" and x.size > 0 and not is_immediate(x)
@@ -34,7 +34,7 @@ def is_native(node: Operation) -> bool:
 
 def scan(fold: Fold) -> Routine:
     """The routine that combines each element with all before it along an axis."""
-    return Routine(lambda call: write_scan(call, fold), is_native)
+    return Routine(lambda call: write_scan(call, fold), can_scan)
 
 
 def write_scan(call: RoutineCall, fold: Fold) -> None:

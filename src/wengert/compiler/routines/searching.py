@@ -17,7 +17,7 @@ COST = 4
 """The cost of a comparison, with the read before it."""
 
 
-def is_native(node: Operation) -> bool:
+def can_search(node: Operation) -> bool:
     """Whether the numbers have a supported common dtype, and both operands are in memory."""
     a, v = node.args
     has_numbers = a.size > 0 and v.size > 0 and {a.dtype.kind, v.dtype.kind} <= set("fi")
@@ -75,4 +75,4 @@ def comes_before(x: Lanes, y: Lanes) -> Lanes:
     return (x < y) | (y.is_nan() & ~x.is_nan()) if x.type.is_float else x < y
 
 
-SEARCH = Routine(write_search, is_native)
+SEARCH = Routine(write_search, can_search)

@@ -147,14 +147,14 @@ class Rows(NamedTuple):
         return outer * (self.n * self.stride) + inner
 
 
-def is_native(node: Operation) -> bool:
+def can_sort(node: Operation) -> bool:
     """Whether rows of these numbers are sorted natively: only a stable order is determined by the numbers."""
     x = node.args[0]
     is_stable = node.params.get("kind", "stable") in ("stable", "mergesort")
     return is_stable and x.dtype in SUPPORTED and x.dtype.kind != "c" and x.size > 0 and Rows.of(node).n < LONG
 
 
-def parts_of(node: Operation) -> int:
+def digit_parts(node: Operation) -> int:
     """The number of parts that have memory of their own."""
     rows = Rows.of(node)
     return PARTS if rows.number >= PARTS and node.args[0].size >= LARGE else 1
@@ -163,7 +163,7 @@ def parts_of(node: Operation) -> int:
 def workspace(node: Operation) -> int:
     """The bytes for two arrays of records in each part."""
     rows = Rows.of(node)
-    return 0 if rows.n <= SHORT else parts_of(node) * row_workspace(node)
+    return 0 if rows.n <= SHORT else digit_parts(node) * row_workspace(node)
 
 
 def row_workspace(node: Operation) -> int:
@@ -197,7 +197,7 @@ def for_each_row(call: RoutineCall, name: str) -> None:
     node, rows = call.node, Rows.of(call.node)
     x, result = call.operands[0].pointer, call.result
     work = call.workspace if call.workspace is not None else Lanes(call.code, "null", PTR)
-    parts = parts_of(node)
+    parts = digit_parts(node)
     size = row_workspace(node) if rows.n > SHORT else 0
     element, out = Type.from_dtype(node.args[0].dtype).in_memory, Type.from_dtype(node.dtype).in_memory
 
@@ -356,4 +356,4 @@ def write_starts(code: Code, counts: Lanes) -> None:
         code.store(start + count, total)
 
 
-BY_DIGITS = Routine(write_sort, is_native, workspace=workspace)
+BY_DIGITS = Routine(write_sort, can_sort, workspace=workspace)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.routines.factorizations import integers, matrix_bytes
-from wengert.compiler.routines.lapack import MatrixRoutine, Problem, are_factorable, best_sizes
+from wengert.compiler.routines.lapack import MatrixProblem, MatrixRoutine, are_factorable, best_sizes
 from wengert.compiler.simd.lanes import Lanes
 from wengert.graph.ir import Operation
 
@@ -39,7 +39,7 @@ def eigh_blocks(node: Operation) -> dict[str, int]:
     return {"vectors": matrix_bytes(node), "values": n * real_size(dtype)} | work_bytes(dtype, eigh_sizes(node))
 
 
-def solve_eigh(p: Problem) -> None:
+def solve_eigh(p: MatrixProblem) -> None:
     """The eigenvalues in the first row, the vectors below."""
     n, out, vectors = p.node.shape[-1], p.result(), p.blocks["vectors"]
     works = [x for name, size in eigh_sizes(p.node).items() for x in (p.blocks[name], size)]
@@ -50,7 +50,7 @@ def solve_eigh(p: Problem) -> None:
     p.transpose(p.at(out, n), vectors, n, n)
 
 
-def write_real(p: Problem, target: Lanes, source: Lanes, count: int) -> None:
+def write_real(p: MatrixProblem, target: Lanes, source: Lanes, count: int) -> None:
     """Copy real numbers to elements of the matrices' dtype."""
     code, real = p.code, p.element.real
     if p.element.parts == 1:
@@ -95,7 +95,7 @@ def svd_blocks(node: Operation) -> dict[str, int]:
     return {"matrix": matrix_bytes(node)} | vectors | values | work_bytes(dtype, svd_sizes(node))
 
 
-def solve_svd(p: Problem) -> None:
+def solve_svd(p: MatrixProblem) -> None:
     """U, one row of singular values and V, one above the other, the narrower ones filled up with zeros."""
     job, rows, columns, left, right = svd_call(p.node)
     k, width, sizes, out = min(rows, columns), p.node.shape[-1], svd_sizes(p.node), p.result()
@@ -117,7 +117,7 @@ def solve_svd(p: Problem) -> None:
         write_conjugate(p, p.at(below, i * width), p.at(p.blocks["right"], i * right), right)
 
 
-def write_conjugate(p: Problem, target: Lanes, source: Lanes, count: int) -> None:
+def write_conjugate(p: MatrixProblem, target: Lanes, source: Lanes, count: int) -> None:
     """Copy the conjugates of elements."""
     code, real = p.code, p.element.real
     if p.element.parts == 1:
@@ -157,7 +157,7 @@ def least_squares_blocks(node: Operation) -> dict[str, int]:
     return matrices | work_bytes(dtype, least_squares_sizes(node))
 
 
-def solve_least_squares(p: Problem) -> None:
+def solve_least_squares(p: MatrixProblem) -> None:
     """The solution of least squares by singular values."""
     (rows, columns), sides = p.node.args[0].shape, p.node.shape[-1]
     code, sizes, longest = p.code, least_squares_sizes(p.node), max(rows, columns)

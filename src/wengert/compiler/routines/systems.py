@@ -6,7 +6,7 @@ import numpy as np
 
 from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.routines.factorizations import integers, load_pivot, matrix_bytes
-from wengert.compiler.routines.lapack import MatrixRoutine, Problem, are_factorable
+from wengert.compiler.routines.lapack import MatrixProblem, MatrixRoutine, are_factorable
 from wengert.compiler.simd.lanes import Lanes, select
 from wengert.compiler.simd.types import Type
 from wengert.graph.ir import Operation
@@ -15,7 +15,7 @@ from wengert.graph.ir import Operation
 
 
 def solve_triangle(
-    p: Problem, x: Lanes, y: Lanes, columns: int, is_lower: bool, is_transposed: bool, is_unit: bool = False
+    p: MatrixProblem, x: Lanes, y: Lanes, columns: int, is_lower: bool, is_transposed: bool, is_unit: bool = False
 ) -> None:
     """Replace right-hand sides by the solutions; all matrices are stored by rows, and x has as many as y.
 
@@ -29,7 +29,7 @@ def solve_triangle(
         p.lapack("trsm", "R", triangle, transposition, diagonal, columns, n, 1.0, x, n, y, columns)
 
 
-def solve_triangular(p: Problem) -> None:
+def solve_triangular(p: MatrixProblem) -> None:
     """Solve in the memory of the result."""
     params, n, out = p.node.params, p.node.args[0].shape[-1], p.result()
     x, is_lower, is_transposed = p.operand(0), bool(params["lower"]), bool(params["trans"])
@@ -57,7 +57,7 @@ TRIANGULAR = MatrixRoutine(
 # Systems with matrices that are factored: the transpose is P L U, so the matrix, by rows, is U^T L^T P^T
 
 
-def solve_with_factors(p: Problem) -> None:
+def solve_with_factors(p: MatrixProblem) -> None:
     """Solve by the factors in the third operand, in the memory of the result."""
     n, columns, out, factors = p.node.args[0].shape[-1], p.node.shape[-1], p.result(), p.operand(2)
     p.read_rows(out, 1)
@@ -72,7 +72,7 @@ def solve_with_factors(p: Problem) -> None:
     p.fail_if_singular(factors, n)
 
 
-def exchange_rows(p: Problem, rows: Lanes, factors: Lanes, is_backward: bool) -> None:
+def exchange_rows(p: MatrixProblem, rows: Lanes, factors: Lanes, is_backward: bool) -> None:
     """Exchange rows as the pivots say, which are behind the factors; backward to undo it."""
     code, n, columns, real = p.code, p.node.args[0].shape[-1], p.node.shape[-1], p.element.real
     with code.loop(0, n) as k:
@@ -108,7 +108,7 @@ SOLVE = MatrixRoutine(
 # Cofactors
 
 
-def solve_cofactor(p: Problem) -> None:
+def solve_cofactor(p: MatrixProblem) -> None:
     """The determinant times the transposed inverse; where that is not accurate, NumPy takes the singular values."""
     n, out, code, real = p.node.shape[-1], p.result(), p.code, p.element.real
     factors, pivots = p.blocks["factors"], p.blocks["pivots"]
@@ -125,7 +125,7 @@ def solve_cofactor(p: Problem) -> None:
     p.lapack("scal", n * n, determinant, out, 1)
 
 
-def write_determinant(p: Problem, factors: Lanes, n: int) -> Lanes:
+def write_determinant(p: MatrixProblem, factors: Lanes, n: int) -> Lanes:
     """The address of the product of the pivots; NumPy runs the operation if it is not a number, or zero."""
     code, (_, real, parts) = p.code, p.element
     address = code.variable(Type(real.kind, parts), 0.0)

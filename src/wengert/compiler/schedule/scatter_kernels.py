@@ -18,7 +18,7 @@ LONGEST = 8
 
 def join(schedule: Schedule, node: Operation) -> None:
     """Let the kernel of a scatter do those before it as well: they are not stored by themselves."""
-    for earlier in chain(schedule, node)[:-1]:
+    for earlier in joined_scatters(schedule, node)[:-1]:
         schedule.stages[earlier] = schedule.stages[node]
         schedule.stored.pop(earlier, None)
 
@@ -59,10 +59,16 @@ def can_join(schedule: Schedule, node: Operation, base: Node) -> bool:
     assert isinstance(base, Operation)
     here, before = Written.by(node), Written.by(base)
     is_same_loop = here.key == before.key and here.shape == before.shape
-    return here.base is base and here.adds and before.adds and is_same_loop and len(chain(schedule, base)) < LONGEST
+    return (
+        here.base is base
+        and here.adds
+        and before.adds
+        and is_same_loop
+        and len(joined_scatters(schedule, base)) < LONGEST
+    )
 
 
-def chain(schedule: Schedule, node: Operation) -> tuple[Operation, ...]:
+def joined_scatters(schedule: Schedule, node: Operation) -> tuple[Operation, ...]:
     """The scatters that one kernel does, up to this one."""
     found = [node]
     while found[-1] in schedule.joined:
@@ -75,7 +81,7 @@ def is_scattered_from_memory(schedule: Schedule, node: Operation, i: int) -> boo
 
     A scatter of one element reads everything before it writes.
     """
-    base = Written.by(chain(schedule, node)[0]).base
+    base = Written.by(joined_scatters(schedule, node)[0]).base
     if schedule.rows or base is None:
         return bool(schedule.rows)
     return i == 0 or (Written.by(node).size > 1 and (schedule.is_body or reads_updated(schedule, node.args[i], base)))

@@ -27,7 +27,7 @@ from wengert.compiler.schedule.short_rows import (
     row_candidates,
     shows_rows,
 )
-from wengert.compiler.schedule.strides import Layout, layout_of
+from wengert.compiler.schedule.strides import Strides, layout_of
 from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a
@@ -70,7 +70,7 @@ class Schedule:
         self.stored: dict[Node, None] = {}  # in order of decision
         self.aliases: dict[Node, Node] = {}
         self.joined: dict[Node, Operation] = {}  # scatters, and those before them in the same kernel
-        self.layouts: dict[Node, Layout] = {}  # of operands that routines read with strides
+        self.layouts: dict[tuple[Operation, Node], Strides] = {}  # of operands that a routine reads with strides
         self.reduced_along: dict[tuple, tuple[int, ...]] = {}
         self.stages: dict[Node, int] = {}
         self.costs: dict[Node, int] = {}
@@ -288,7 +288,7 @@ class Schedule:
         if routine is not None and routine.reads_strided:
             layout = layout_of(node, self.forms, self.aliases, self.stored.__contains__)
             if layout is not None:
-                self.layouts[node] = layout
+                self.layouts[consumer, node] = layout
                 self.store(layout.base)
                 return
         if (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from wengert.compiler.forms.classify import COMPUTED, Form
 from wengert.compiler.schedule.gather import Written
-from wengert.compiler.schedule.scatter_kernels import chain
+from wengert.compiler.schedule.scatter_kernels import joined_scatters
 from wengert.graph.ir import Node, Operation
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def order_steps(schedule: Schedule) -> list[Any]:
         elif form is Form.SCATTER:
             assert isinstance(node, Operation)
             kernel = kernels[node] = Kernel(Written.by(node).shape, schedule.stages[node])
-            kernel.scatters = chain(schedule, node)
+            kernel.scatters = joined_scatters(schedule, node)
         elif form is Form.REDUCE:
             assert isinstance(node, Operation)
             operand = node.args[0]

@@ -11,7 +11,7 @@ from wengert.compiler.schedule.affine import flat_index, loop_position
 from wengert.graph.ir import Node, Operation
 
 
-class Layout(NamedTuple):
+class Strides(NamedTuple):
     """Where the elements of a view are: in which value, from which element on, and how far apart along each axis."""
 
     base: Node
@@ -29,7 +29,7 @@ def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def layout_of(
     node: Node, forms: Mapping[Node, Form], aliases: Mapping[Node, Node], is_stored: Callable[[Node], bool]
-) -> Layout | None:
+) -> Strides | None:
     """The layout of a view of a value that is in memory, or would be as large; None if it has none for a product."""
     position, base = loop_position(node.shape), node
     while forms[base] is Form.VIEW and not is_stored(base) and base not in aliases:
@@ -43,7 +43,7 @@ def layout_of(
     strides = tuple([steps.get(axis, 0) for axis in range(node.ndim)])
     base = aliases.get(base, base)
     is_at_hand = forms[base] in (Form.GIVEN, Form.ROUTINE) or is_stored(base) or base.size <= node.size
-    return Layout(base, index.constant, strides) if is_at_hand and is_readable(node.shape, strides) else None
+    return Strides(base, index.constant, strides) if is_at_hand and is_readable(node.shape, strides) else None
 
 
 def is_readable(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:

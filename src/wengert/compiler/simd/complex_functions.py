@@ -49,7 +49,7 @@ def in_double(body: Callable[[Complex], Complex]) -> Callable[[Complex], Complex
     return run
 
 
-def is_finite(x: Lanes) -> Lanes:
+def are_finite(x: Lanes) -> Lanes:
     """Neither infinite nor NaN."""
     return x.abs() < math.inf
 
@@ -67,8 +67,8 @@ def exp(z: Complex) -> Complex:
     size, factor = call("exp", select(is_large, x - limit, x)), select(is_large, x.like(math.exp(limit)), 1.0)
     real, imag = size * call("cos", y) * factor, size * call("sin", y) * factor
     imag = select(y.eq(0.0), y, imag)
-    vanishes = x.eq(-math.inf) & ~is_finite(y)
-    real = select(x.eq(math.inf) & ~is_finite(y), math.inf, select(vanishes, 0.0, real))
+    vanishes = x.eq(-math.inf) & ~are_finite(y)
+    real = select(x.eq(math.inf) & ~are_finite(y), math.inf, select(vanishes, 0.0, real))
     return Complex(real, select(vanishes, y.like(0.0).copysign(y), imag))
 
 
@@ -209,7 +209,7 @@ def sine_parts(x: Lanes, y: Lanes) -> tuple[Lanes, Lanes]:
     """sinh x cos y and cosh x sin y: the parts of sinh(x + i y), and in the other order of sin(y + i x)."""
     cosh, sinh, factor = grown(x)
     first, second = sinh * call("cos", y) * factor, cosh * call("sin", y) * factor
-    is_wild = ~is_finite(y)
+    is_wild = ~are_finite(y)
     first = select(is_infinite(x) & is_wild, math.inf, select(x.eq(0.0) & is_wild, x, first))
     return first, select(y.eq(0.0), y, second)
 
@@ -219,7 +219,7 @@ def hyperbolic_cosine(z: Complex) -> Complex:
     x, y = z.real, z.imag
     cosh, sinh, factor = grown(x)
     real, imag = cosh * call("cos", y) * factor, sinh * call("sin", y) * factor
-    is_wild = ~is_finite(y)
+    is_wild = ~are_finite(y)
     real = select(is_infinite(x) & is_wild, math.inf, real)
     on_axis = select(x.is_nan(), y, y * x.like(1.0).copysign(x))
     return Complex(real, select(y.eq(0.0), on_axis, select(x.eq(0.0) & is_wild, 0.0, imag)))
@@ -231,7 +231,7 @@ def tangent_parts(x: Lanes, y: Lanes) -> tuple[Lanes, Lanes]:
     slope = tangent * tangent + 1.0
     divisor = slope * sinh * sinh + 1.0
     first = slope * (sinh * sinh + 1.0).sqrt() * sinh / divisor
-    is_far, is_wild = is_infinite(x), ~is_finite(y)
+    is_far, is_wild = is_infinite(x), ~are_finite(y)
     first = select((x.abs() > FLAT[x.type.kind]) & (is_far | ~is_wild), x.like(1.0).copysign(x), first)
     second = select(y.eq(0.0), y, tangent / divisor)
     return select(x.eq(0.0), x, first), select(is_far & is_wild, y.like(0.0).copysign(y), second)

@@ -33,7 +33,7 @@ __all__ = ["cho_solve", "cholesky"]
 
 def _halve(x: Any) -> Any:
     """The lower triangle P with half of the diagonal: for a Hermitian matrix H, `P + P^H = H`."""
-    return x * _half(x.shape[-1], np.finfo(x.dtype).dtype)
+    return x * _half(x.shape[-1], np.finfo(x.dtype if x.dtype.kind in "fc" else float).dtype)
 
 
 @lru_cache(16)
@@ -50,6 +50,7 @@ def _between_inverses(x: Any, out: Any) -> Any:
 
 
 def pull_by_formula(t: Any, factor: Any) -> Any:
+    """The cotangent of a positive definite matrix, from that of its factor: in its lower triangle."""
     # From dA = dL L^H + L dL^H: L^-1 dA L^-H = M is Hermitian and dL = L halved(M). The transpose of that, for a
     # cotangent g = conj(t) of L, is S = L^-H (P + P^H) L^-1 / 2 with P = halved(L^H g); an element below the diagonal
     # stands for two of A.

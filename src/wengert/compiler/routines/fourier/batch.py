@@ -27,7 +27,7 @@ from wengert.compiler.routines.fourier.numbers import (
 )
 from wengert.compiler.routines.fourier.passes import block_of_result, transform_lanes
 from wengert.compiler.routines.fourier.plan import TRANSPOSE_COST, lanes_cost
-from wengert.compiler.routines.fourier.task import LARGE, STEP_PARAMETERS, Step, Task, run_step, step_arguments
+from wengert.compiler.routines.fourier.task import LARGE, STEP_PARAMETERS, Pass, Task, run_step, step_arguments
 from wengert.compiler.simd.complex_lanes import Complex, parts_of
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.transposes import exchange_blocks
@@ -74,13 +74,13 @@ class Batch(NamedTuple):
         return max(self.task.length, *self.rows)
 
     @property
-    def step(self) -> Step:
+    def step(self) -> Pass:
         """All groups."""
         task = self.task
         count = self.groups if self.is_transposed else self.groups * task.outer
         more = sum(self.rows) * TRANSPOSE_COST if self.is_transposed else 0
         cost = lanes_cost(task.length, task.kind, self.lanes) + more + task.is_halved * 8 * task.n
-        return Step(f"{task.name}.lanes.{self.lanes}", count, 2 * self.block * self.lanes, count * cost)
+        return Pass(f"{task.name}.lanes.{self.lanes}", count, 2 * self.block * self.lanes, count * cost)
 
     @property
     def cost(self) -> float:

@@ -25,7 +25,7 @@ from wengert.compiler.routines.fourier.numbers import (
     scaled,
     store_neighbours,
 )
-from wengert.compiler.routines.fourier.task import STEP_PARAMETERS, Step, step_arguments
+from wengert.compiler.routines.fourier.task import STEP_PARAMETERS, Pass, step_arguments
 from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import Type
@@ -89,12 +89,12 @@ class Half(NamedTuple):
             write(first, k)
             write(second, other)
 
-    def define(self, call: RoutineCall) -> Step:
+    def define(self, call: RoutineCall) -> Pass:
         """All frequencies of one signal, which are neighbours: a step over vectors of them."""
         direction, number = "whole" if self.is_inverse else "half", self.factor.hex().replace("+", "")
         lanes = most_lanes(self.kind, max(self.pairs, 1))
         vectors = -(-self.pairs // lanes)
-        step = Step(f"wengert.fourier.{direction}.{self.kind}.{self.h}.{number}", max(vectors, 1), 0, 16 * vectors)
+        step = Pass(f"wengert.fourier.{direction}.{self.kind}.{self.h}.{number}", max(vectors, 1), 0, 16 * vectors)
         call.define(step.name, STEP_PARAMETERS, lambda code: self.write_step(call, code, Type(self.kind, lanes)))
         return step
 

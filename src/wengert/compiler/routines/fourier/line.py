@@ -26,7 +26,7 @@ from wengert.compiler.routines.fourier.numbers import (
 )
 from wengert.compiler.routines.fourier.passes import transform_lanes
 from wengert.compiler.routines.fourier.plan import Split, split
-from wengert.compiler.routines.fourier.task import STEP_PARAMETERS, Step, step_arguments
+from wengert.compiler.routines.fourier.task import STEP_PARAMETERS, Pass, step_arguments
 from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.transposes import exchange_blocks
@@ -99,17 +99,17 @@ class Line(NamedTuple):
         return self.name
 
     @property
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[Pass]:
         """The two steps, over vectors of columns and of rows."""
         found = self.split
         assert found is not None
         cost = found.cost(self.kind) / 2
         return [
-            Step(f"{self.name}.columns", -(-found.columns // found.lanes), self.scratch, cost),
-            Step(f"{self.name}.rows", -(-found.rows // found.lanes), self.scratch, cost),
+            Pass(f"{self.name}.columns", -(-found.columns // found.lanes), self.scratch, cost),
+            Pass(f"{self.name}.rows", -(-found.rows // found.lanes), self.scratch, cost),
         ]
 
-    def define_steps(self, call: RoutineCall) -> list[Step]:
+    def define_steps(self, call: RoutineCall) -> list[Pass]:
         """Define the functions of the two steps."""
         found, steps = self.split, self.steps
         assert found is not None

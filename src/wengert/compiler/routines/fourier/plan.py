@@ -30,7 +30,7 @@ def radices(n: int) -> tuple[int, ...] | None:
     return None if found is None else found[1] or (1,)
 
 
-def is_smooth(n: int) -> bool:
+def has_small_factors(n: int) -> bool:
     """Whether passes can transform so many numbers."""
     return radices(n) is not None
 
@@ -86,7 +86,7 @@ def split(n: int, kind: str) -> Split | None:
 @lru_cache(1024)
 def signal_cost(n: int, kind: str) -> float:
     """The cost of one signal of any length."""
-    if not is_smooth(n):
+    if not has_small_factors(n):
         return 2 * signal_cost(convolution_length(n, kind), kind) + 8 * n
     found = split(n, kind)
     return lanes_cost(n, kind, 1) if found is None else found.cost(kind)

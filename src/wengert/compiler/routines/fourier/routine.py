@@ -11,7 +11,7 @@ import numpy as np
 from wengert.compiler.forms.lowering import Routine
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.routines.fourier.batch import Batch
-from wengert.compiler.routines.fourier.plan import is_smooth
+from wengert.compiler.routines.fourier.plan import has_small_factors
 from wengert.compiler.routines.fourier.signals import Signals
 from wengert.compiler.routines.fourier.task import LARGE, Task
 from wengert.compiler.simd.types import Type
@@ -55,7 +55,7 @@ class Transforms(NamedTuple):
 def cheapest(task: Task) -> Batch | Signals:
     """How to do a task."""
     one_by_one = Signals(task)
-    if not is_smooth(task.length) or task.outer * task.inner == 1:
+    if not has_small_factors(task.length) or task.outer * task.inner == 1:
         return one_by_one
     at_once = Batch(task)
     return at_once if at_once.cost < one_by_one.cost else one_by_one
@@ -85,7 +85,7 @@ def transforms(node: Operation) -> Transforms:
     return Transforms(tuple(tasks), node.nbytes)
 
 
-def is_native(node: Operation) -> bool:
+def can_transform(node: Operation) -> bool:
     """Whether the operand has elements, floats for half of a spectrum and complex numbers otherwise."""
     (x,) = node.args
     is_known = x.dtype in KINDS and node.dtype in KINDS and KINDS[x.dtype] == KINDS[node.dtype]
@@ -109,4 +109,4 @@ def write_transforms(call: RoutineCall) -> None:
         source = target
 
 
-FOURIER = Routine(write_transforms, is_native, workspace=lambda node: transforms(node).workspace)
+FOURIER = Routine(write_transforms, can_transform, workspace=lambda node: transforms(node).workspace)

@@ -19,8 +19,8 @@ from wengert.compiler.routines.fourier.numbers import (
     store_neighbours,
     store_reals,
 )
-from wengert.compiler.routines.fourier.plan import is_smooth, signal_cost
-from wengert.compiler.routines.fourier.task import LARGE, STEP_PARAMETERS, Step, Task, run_step, step_arguments
+from wengert.compiler.routines.fourier.plan import has_small_factors, signal_cost
+from wengert.compiler.routines.fourier.task import LARGE, STEP_PARAMETERS, Pass, Task, run_step, step_arguments
 from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR, Type
@@ -38,7 +38,7 @@ class Signals(NamedTuple):
     def transform(self) -> Line | Chirp:
         """The transform of a complex signal."""
         task = self.task
-        make = Line if is_smooth(task.length) else Chirp
+        make = Line if has_small_factors(task.length) else Chirp
         if task.is_halved:
             return make(task.length, task.kind, False, 1.0)
         return make(task.length, task.kind, task.is_inverse, task.factor)
@@ -53,11 +53,11 @@ class Signals(NamedTuple):
         return tuple(-(-size // 8) * 8 for size in sizes)  # type: ignore[return-value]  # four
 
     @property
-    def step(self) -> Step:
+    def step(self) -> Pass:
         """All signals."""
         memory = sum(self.copies) + self.transform.memory
         count = self.task.outer * self.task.inner
-        return Step(f"{self.task.name}.signals", count, -(-memory // 8) * 8, count * self.signal_cost)
+        return Pass(f"{self.task.name}.signals", count, -(-memory // 8) * 8, count * self.signal_cost)
 
     @property
     def is_split(self) -> bool:

@@ -70,7 +70,7 @@ class Task(NamedTuple):
         return base.code.offset(base, index if is_real else index * 2, Type(self.kind))
 
 
-class Step(NamedTuple):
+class Pass(NamedTuple):
     """A function on a part of a range: of source, target, `memory` numbers for itself, begin and end."""
 
     name: str
@@ -103,7 +103,7 @@ def step_arguments(code: Code) -> list[Lanes]:
     return [*pointers, Lanes(code, "%begin", I64), Lanes(code, "%end", I64)]
 
 
-def run_step(call: RoutineCall, step: Step, kind: str, pointers: list[Lanes], is_large: bool) -> None:
+def run_step(call: RoutineCall, step: Pass, kind: str, pointers: list[Lanes], is_large: bool) -> None:
     """Run a step, on all cores if it is large: each part then has its own memory."""
     code = call.code
     if not is_large:

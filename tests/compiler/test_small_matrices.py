@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -107,6 +109,17 @@ def test_rows_are_exchanged_in_each_lane_by_itself():
     x = np.eye(5)[orders]
     np.testing.assert_array_equal(wg.compile(linalg.inv)(x), x.swapaxes(1, 2))
     np.testing.assert_array_equal(wg.compile(linalg.det)(x), np.linalg.det(x).round())
+
+
+@pytest.mark.parametrize(
+    "pivots",
+    [(1e200, 1e200, 1e-300), (1e-200, 1e-200, 1e300), (1e-310, 2.0, 3.0), (0.0, 1e308, 1e308), (1e200, -1e200)],
+)
+def test_determinants_overflow_only_in_the_end(pivots):
+    x = np.triu(np.diag(pivots) + np.triu(np.ones((len(pivots),) * 2), 1))
+    exact = math.prod(map(Fraction, pivots))
+    expected = float(exact) if abs(exact) < 2**1024 else math.copysign(math.inf, exact)
+    np.testing.assert_allclose(wg.compile(linalg.det)(x), expected, rtol=1e-15, atol=2e-323)
 
 
 def test_the_determinant_of_a_singular_matrix_is_zero_and_its_gradient_is_the_matrix_of_cofactors():

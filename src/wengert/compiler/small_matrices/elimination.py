@@ -16,6 +16,9 @@ from wengert.compiler.simd.lanes import Lanes, select
 from wengert.compiler.simd.vector_functions import call as call_vector
 from wengert.compiler.small_matrices.call import Matrix, MatrixCall, lanes_of, minus_product, plus_product
 
+SMALLEST, GROWTH = 2.0**-1022, 2.0**60
+"""The smallest normal number, and a factor that makes normal numbers of smaller ones."""
+
 
 class Factors(NamedTuple):
     """P A = L U: L below the diagonal of `packed`, U on and above it, and the reciprocals of U's diagonal.
@@ -53,8 +56,10 @@ def factorize(_: MatrixCall, x: Matrix) -> Factors:
             is_odd = condition if is_odd is None else is_odd ^ condition
         pivot = a[k][k]
         reciprocals.append(1.0 / select(pivot.eq(0.0), 1.0, pivot))
+        scale = select(pivot.abs() < SMALLEST, pivot.like(GROWTH), 1.0)  # reciprocals of smaller numbers are infinite
+        quotient = 1.0 / select(pivot.eq(0.0), 1.0, pivot * scale) if k + 1 < n else pivot
         for row in a[k + 1 :]:
-            row[k] = row[k] * reciprocals[k]
+            row[k] = (row[k] * scale) * quotient
             for j in range(k + 1, n):
                 row[j] = minus_product(row[j], row[k], a[k][j])
     return Factors(a, reciprocals, exchanges, is_odd)
@@ -209,11 +214,32 @@ def from_upper(x: Matrix, factors: Factors) -> Matrix:
 def write_det(call: MatrixCall) -> Matrix:
     """The product of the pivots, with the sign of the permutation."""
     factors = call.once(factorize, call.matrix)
-    first, *rest = factors.diagonal
-    total = first if factors.is_odd is None else select(factors.is_odd, -first, first)
-    for pivot in rest:
-        total = total * pivot
-    return [[total]]
+    total = product_in_range(factors.diagonal)
+    return [[total if factors.is_odd is None else select(factors.is_odd, -total, total)]]
+
+
+def product_in_range(factors: Sequence[Lanes]) -> Lanes:
+    """The product of doubles, which is infinite or zero only if it is so in the end, not after some of the factors.
+
+    Fractions and exponents are multiplied and added by themselves. Products with powers of two are exact.
+    """
+    field, bias, shift = 0x7FF, 1023, 52
+    fraction = exponent = None
+    for x in factors:
+        bits = x.bits()
+        power = (bits >> shift) & field
+        is_normal = power.ne(0) & power.ne(field)
+        part = select(is_normal, ((bits & ~(field << shift)) | (bias << shift)).floats(), x)
+        power = select(is_normal, power - bias, 0)
+        fraction = part if fraction is None else fraction * part
+        exponent = power if exponent is None else exponent + power
+    assert fraction is not None
+    assert exponent is not None
+    half = exponent >> 1
+    for power in (half, exponent - half):
+        limited = select(power > bias, bias, select(power < 1 - bias, 1 - bias, power))
+        fraction = fraction * ((limited + bias) << shift).floats()
+    return fraction
 
 
 def write_logdet(call: MatrixCall) -> Matrix:

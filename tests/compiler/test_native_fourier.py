@@ -215,7 +215,7 @@ def test_long_signals_are_matrices(n):
 def test_convolutions_have_a_smooth_length_without_overlap(n):
     length = plan.convolution_length(n, "f64")
     assert 2 * n - 1 <= length <= 4 * n
-    assert plan.is_smooth(length)
+    assert plan.has_small_factors(length)
 
 
 @pytest.mark.parametrize("n", [1, 3, 8, 24, 1000, 44_100])

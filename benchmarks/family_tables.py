@@ -13,7 +13,7 @@ from benchmarks.tables import Table, quantity
 from benchmarks.workload import FAMILIES
 from benchmarks.workloads import EVERY_WORKLOAD
 
-RIVALS = ("jax", "diffrax", "torch", "torch compiled")
+RIVALS = ("jax", "diffrax", "torch", "torch compiled", "numba")
 """The systems that Wengert is measured by; what is written by hand in NumPy or C is no system."""
 
 MOST, NEAR, MEDIAN = 1.0, 0.67, 0.5

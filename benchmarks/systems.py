@@ -126,6 +126,7 @@ COMPILED_SYSTEMS = {
             module="torch",
             remedy="`torch.compile` needs g++ on the path",
         ),
+        System("numba", "numba (njit)"),
         Program("c", "C (gcc -O3)", module="gcc", remedy=C_REMEDY),
         Program("c-fastmath", "C (gcc -O3 -ffast-math)", module="gcc", remedy=C_REMEDY),
     )

@@ -1,9 +1,10 @@
-"""Problems as users have them, by families, compiled: value and gradient beside JAX and PyTorch."""
+"""Problems as users have them, by families, compiled: value and gradient, or values, beside their peers."""
 
 from __future__ import annotations
 
 from benchmarks.workload import Workload
 from benchmarks.workloads.families import (
+    counting,
     fourier,
     gaussian,
     kalman,
@@ -32,5 +33,6 @@ FAMILY_WORKLOADS: dict[str, Workload] = {
         regression.negative_binomial,
         regression.hmc,
         quantile.workload,
+        *counting.workloads,
     )
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wengert.compiler.forms.lowering import LARGEST_TRIANGLE, MatrixFunction
-from wengert.compiler.small_matrices import elimination, triangles
+from wengert.compiler.small_matrices import elimination, reflections, triangles
 from wengert.graph.ir import Operation
 
 
@@ -28,6 +28,19 @@ def inverse_flops(node: Operation) -> int:
     """Those, the inverses of both factors and their product, and selects that exchange columns."""
     n = order(node)
     return elimination_flops(node) + 2 * n * n * n // 3 + n * n * (n - 1)
+
+
+def qr_flops(node: Operation) -> int:
+    """Those of reflecting the columns of R and of Q; a reflection has a root and quotients."""
+    rows, columns = node.args[0].shape[-2:]
+    k = min(rows, columns)
+    return sum(2 * (rows - i) * (columns + k - 2 * i) + 32 for i in range(k))
+
+
+def complement_flops(node: Operation) -> int:
+    """Those of reflecting the columns of R and the last ones of Q."""
+    rows, columns = node.args[0].shape[-2:]
+    return sum(2 * (rows - i) * (rows - i) + 32 for i in range(columns))
 
 
 ALWAYS = lambda node: True
@@ -58,4 +71,9 @@ SOLVE_TRIANGULAR = MatrixFunction(
     largest=LARGEST_TRIANGLE,
     in_double=False,
     may_fail=lambda node: not node.params["unit_diagonal"],
+)
+QR = MatrixFunction(reflections.write_qr, qr_flops)
+COMPLEMENT = MatrixFunction(reflections.write_complement, complement_flops)
+INDEPENDENT = MatrixFunction(
+    reflections.write_independent, lambda node: 3 * order(node) ** 2, in_double=False, may_fail=ALWAYS
 )

@@ -47,7 +47,7 @@ lowering.enter(routines.LU_ORDER, factorizations._lu_order)
 lowering.enter(Alternatives(small_matrices.QR, routines.QR), factorizations._qr)
 lowering.enter(Alternatives(small_matrices.COMPLEMENT, routines.COMPLEMENT), factorizations._complement)
 lowering.enter(Alternatives(small_matrices.INDEPENDENT, routines.INDEPENDENT), factorizations._independent)
-lowering.enter(spectral_routines.EIGH, spectral._eigh)
+lowering.enter(Alternatives(small_matrices.EIGH, spectral_routines.EIGH), spectral._eigh)
 lowering.enter(spectral_routines.SVD, spectral._svd)
 lowering.enter(spectral_routines.LEAST_SQUARES, least_squares._lstsq)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wengert.compiler.forms.lowering import LARGEST_TRIANGLE, MatrixFunction
-from wengert.compiler.small_matrices import elimination, reflections, triangles
+from wengert.compiler.small_matrices import eigenvalues, elimination, reflections, triangles
 from wengert.graph.ir import Operation
 
 
@@ -34,13 +34,19 @@ def qr_flops(node: Operation) -> int:
     """Those of reflecting the columns of R and of Q; a reflection has a root and quotients."""
     rows, columns = node.args[0].shape[-2:]
     k = min(rows, columns)
-    return sum(2 * (rows - i) * (columns + k - 2 * i) + 32 for i in range(k))
+    return sum(2 * (rows - i) * (columns + k - 2 * i) + 48 for i in range(k))
 
 
 def complement_flops(node: Operation) -> int:
     """Those of reflecting the columns of R and the last ones of Q."""
     rows, columns = node.args[0].shape[-2:]
-    return sum(2 * (rows - i) * (rows - i) + 32 for i in range(columns))
+    return sum(2 * (rows - i) * (rows - i) + 48 for i in range(columns))
+
+
+def eigh_flops(node: Operation) -> int:
+    """Those of the reduction, and of sweeps, which are a loop."""
+    n = order(node)
+    return 2 * n * n * n + 10 * n * n
 
 
 ALWAYS = lambda node: True
@@ -77,3 +83,4 @@ COMPLEMENT = MatrixFunction(reflections.write_complement, complement_flops)
 INDEPENDENT = MatrixFunction(
     reflections.write_independent, lambda node: 3 * order(node) ** 2, in_double=False, may_fail=ALWAYS
 )
+EIGH = MatrixFunction(eigenvalues.write_eigh, eigh_flops, may_fail=lambda node: order(node) > 1)

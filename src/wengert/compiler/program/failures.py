@@ -49,3 +49,4 @@ DEPENDENT = declare(
     "The derivative of qr does not exist where the first columns of a matrix, as many as Q has, are linearly dependent",
     "Use svd or pinv for matrices without full rank.",
 )
+NOT_CONVERGED = declare(np.linalg.LinAlgError, "Eigenvalues did not converge")

@@ -74,8 +74,12 @@ class Shared:
         self.fallbacks: list[Fallback] = []
         self.upcall_tables: list[str] = []
         self.functions: dict[str, FunctionText] = {}
-        self.blas_functions: set[str] = set()
         self.uses_threads = self.keeps_memory = False
+
+    def blas_functions(self, run: Code) -> set[str]:
+        """The functions of BLAS and LAPACK that the program calls; `run` is the function that runs all steps."""
+        functions = [*self.kernels, *self.bodies, *self.functions.values()]
+        return run.blas_functions.union(*[function.code.blas_functions for function in functions])
 
     @property
     def is_parallel(self) -> bool:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from wengert.compiler.program.failures import DEPENDENT
 from wengert.compiler.simd.lanes import Lanes, select
 from wengert.compiler.small_matrices.call import Matrix, MatrixCall, plus_product
+from wengert.compiler.small_matrices.columns import Columns
 
 EXPONENT = 0x7FF << 52
 """The bits of the exponent of a double."""
@@ -82,31 +83,29 @@ class Reflected(NamedTuple):
 
 def reflect_columns(_: MatrixCall, x: Matrix) -> Reflected:
     """Reflect each column, from the diagonal on; the last row needs no reflection."""
-    rows, count = len(x), len(x[0])
-    columns = [[row[j] for row in x] for j in range(count)]
+    a = Columns.of(list(zip(*x, strict=True)))
     reflections = []
-    for k in range(min(rows - 1, count)):
-        image, reflection = reflect(columns[k][k:])
+    for k in range(min(a.rows - 1, a.count)):
+        image, reflection = reflect(a.get(k, k))
         reflections.append(reflection)
-        columns[k][k:] = [image]
-        for column in columns[k + 1 :]:
-            column[k:] = reflection.apply(column[k:])
-    return Reflected(reflections, [column[: j + 1] for j, column in enumerate(columns)])
+        a.put(k, [image], k)
+        for j in a.indices(k + 1):
+            a.put(j, reflection.apply(a.get(j, k)), k)
+    return Reflected(reflections, [column[: j + 1] for j, column in enumerate(a.columns)])
 
 
 def product_of(reflections: Sequence[Reflection], rows: int, wanted: range, like: Lanes) -> Matrix:
     """Columns of the product of reflections, each of which begins a row below the one before it."""
     zero, one = like.like(0.0), like.like(1.0)
-    columns = [[one if i == j else zero for i in range(rows)] for j in wanted]
+    columns = Columns.of([[one if i == j else zero for i in range(rows)] for j in wanted])
     for reflection in reversed(reflections):
         start = rows - 1 - len(reflection.tail)
-        for j, column in zip(wanted, columns, strict=True):
-            if j > start:
-                column[start:] = reflection.apply(column[start:])
-            elif j == start:  # a unit vector so far
-                tau = reflection.scale
-                column[start:] = [1.0 - tau, *[-(tau * v) for v in reflection.tail]]
-    return [[column[i] for column in columns] for i in range(rows)]
+        for j in columns.indices(max(start + 1 - wanted.start, 0)):
+            columns.put(j, reflection.apply(columns.get(j, start)), start)
+        if start in wanted:  # a unit vector so far
+            tau = reflection.scale
+            columns.put(start - wanted.start, [1.0 - tau, *[-(tau * v) for v in reflection.tail]], start)
+    return [list(row) for row in zip(*columns.columns, strict=True)]
 
 
 def write_qr(call: MatrixCall) -> Matrix:

@@ -83,4 +83,9 @@ COMPLEMENT = MatrixFunction(reflections.write_complement, complement_flops)
 INDEPENDENT = MatrixFunction(
     reflections.write_independent, lambda node: 3 * order(node) ** 2, in_double=False, may_fail=ALWAYS
 )
-EIGH = MatrixFunction(eigenvalues.write_eigh, eigh_flops, may_fail=lambda node: order(node) > 1)
+EIGH = MatrixFunction(
+    eigenvalues.write_eigh,
+    eigh_flops,
+    may_fail=lambda node: order(node) > 1,
+    vectors=lambda node: 2 if order(node) <= 5 else 1,  # of larger matrices, the vectors take most of the time
+)

@@ -86,15 +86,14 @@ def eigenvalues_of_two(a: Lanes, b: Lanes, c: Lanes) -> tuple[Lanes, Lanes, Lane
 
 def replace_by_lapack(call: MatrixCall, out: Matrix, where: Lanes, UPLO: str) -> Matrix:
     """A result, in which that of LAPACK replaces those of rare matrices."""
-    like, n = out[0][0], len(out[0])
-    code, type = like.code, like.type
+    code, type = out[0][0].code, out[0][0].type
     variables = [[code.variable(type, x) for x in row] for row in out]
     with code.when(any_lane(where)):
         found, status = call_lapack(Columns.of(list(zip(*call.matrix, strict=True))), UPLO)
         call.fail(where & status.ne(0.0), NOT_CONVERGED)
-        for i in range(n + 1):
-            for j in range(n):
-                code.store(select(where, found.get(j)[i], out[i][j]), variables[i][j])
+        for j, column in enumerate(found.columns):
+            for i, x in enumerate(column):
+                code.store(select(where, x, out[i][j]), variables[i][j])
     return [[code.load(x, type) for x in row] for row in variables]
 
 

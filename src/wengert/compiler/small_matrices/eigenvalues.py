@@ -47,7 +47,9 @@ def sort(matrix: Tridiagonal) -> tuple[list[Lanes], Matrix]:
         conditions = [x.ne(0.0) for x in e[i : i + 2]]
         block = d[i], e[i], d[i + 1]
         if len(conditions) == 2:
-            block = tuple([select(conditions[1], y, x) for x, y in zip(block, (d[i + 1], e[i + 1], d[i + 2]), strict=True)])
+            block = tuple(
+                [select(conditions[1], y, x) for x, y in zip(block, (d[i + 1], e[i + 1], d[i + 2]), strict=True)]
+            )
         first, second, c, s = eigenvalues_of_two(*block)
         for k, condition in enumerate(conditions, i):
             d[k], d[k + 1] = select(condition, first, d[k]), select(condition, second, d[k + 1])

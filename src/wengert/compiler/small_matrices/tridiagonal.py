@@ -86,7 +86,10 @@ class Tridiagonal:
     def __init__(self, reduced: Reduced):
         self.n, like = len(reduced.diagonal), reduced.diagonal[0]
         self.code, self.type = like.code, like.type
-        self.diagonal, self.beside = list(map(self.variable, reduced.diagonal)), list(map(self.variable, reduced.beside))
+        self.diagonal, self.beside = (
+            list(map(self.variable, reduced.diagonal)),
+            list(map(self.variable, reduced.beside)),
+        )
         self.senses = [self.variable(like.like(1.0)) for _ in reduced.beside]
         self.sense = self.variable(like.like(1.0))
         self.rows = Columns.of(reduced.basis)
@@ -229,9 +232,7 @@ def wilkinson_shift(d: Sequence[Lanes], e: Sequence[Lanes], run: Sequence[Lanes]
     """The eigenvalue of the first two rows of a block that is closer to its first element."""
     first, second, between = d[-2], d[-1], e[-1]
     for i in reversed(range(len(e) - 1)):
-        first, second, between = [
-            select(run[i], x, y) for x, y in ((d[i], first), (d[i + 1], second), (e[i], between))
-        ]
+        first, second, between = [select(run[i], x, y) for x, y in ((d[i], first), (d[i + 1], second), (e[i], between))]
     g = (second - first) / (between * 2.0)
     return first - between / (g + plus_product(g.like(1.0), g, g).sqrt().copysign(g))
 

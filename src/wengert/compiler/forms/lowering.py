@@ -192,9 +192,8 @@ class MatrixFunction(Lowering):
     `body` is called with a `MatrixCall` and the operation's parameters as keywords, and returns the rows of the result,
     whose last axes, as many as `core`, they are. `flops` estimates its operations for one matrix of a node. Only the
     first `operands` of a node are read. It is for real matrices with at most `largest` rows and columns, whose work is
-    small. With `in_double` it computes in double precision, as NumPy does whatever the dtype. `vectors` is the number of
-    vectors of doubles that each element should have at least: several of them run at once, where each instruction waits
-    for the one before it.
+    small. With `in_double` it computes in double precision, as NumPy does whatever the dtype. Elements have at least so
+    many `vectors` of doubles: several run at once, where each instruction waits for the one before it.
     """
 
     def __init__(

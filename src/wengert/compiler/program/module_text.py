@@ -78,8 +78,9 @@ class Shared:
 
     def blas_functions(self, run: Code) -> set[str]:
         """The functions of BLAS and LAPACK that the program calls; `run` is the function that runs all steps."""
-        functions = [*self.kernels, *self.bodies, *self.functions.values()]
-        return run.blas_functions.union(*[function.code.blas_functions for function in functions])
+        codes = [part.code for part in self.kernels] + [body.code for body in self.bodies]
+        codes += [function.code for function in self.functions.values()]
+        return run.blas_functions.union(*[code.blas_functions for code in codes])
 
     @property
     def is_parallel(self) -> bool:

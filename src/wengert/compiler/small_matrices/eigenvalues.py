@@ -32,12 +32,12 @@ def write_eigh(call: MatrixCall, UPLO: str) -> Matrix:
     back, scale = power_of_two(largest_size(triangle))
     matrix = Tridiagonal(reduce_to_tridiagonal([[x * scale for x in row] for row in a], is_lower))
     is_unfinished = matrix.sweep_until_done()
-    values, vectors = sort(matrix)
+    values, vectors = sort_eigenvalues(matrix)
     is_rare = reduce(or_, [(x * 0.0).is_nan() for x in triangle]) | is_unfinished
     return replace_by_lapack(call, [[x * back for x in values], *vectors], is_rare, UPLO)
 
 
-def sort(matrix: Tridiagonal) -> tuple[list[Lanes], Matrix]:
+def sort_eigenvalues(matrix: Tridiagonal) -> tuple[list[Lanes], Matrix]:
     """The eigenvalues of a matrix of small blocks, in ascending order, and the vectors."""
     n, sense = matrix.n, matrix.code.load(matrix.sense, matrix.type)
     is_turned = sense < 0.0
@@ -45,11 +45,10 @@ def sort(matrix: Tridiagonal) -> tuple[list[Lanes], Matrix]:
     rotations: list[tuple[Lanes, Lanes]] = []
     for i in range(0, n - 1, 2):  # at most one of two neighbours beside the diagonal is not zero
         conditions = [x.ne(0.0) for x in e[i : i + 2]]
-        block = d[i], e[i], d[i + 1]
+        block = [d[i], e[i], d[i + 1]]
         if len(conditions) == 2:
-            block = tuple(
-                [select(conditions[1], y, x) for x, y in zip(block, (d[i + 1], e[i + 1], d[i + 2]), strict=True)]
-            )
+            other = d[i + 1], e[i + 1], d[i + 2]
+            block = [select(conditions[1], y, x) for x, y in zip(block, other, strict=True)]
         first, second, c, s = eigenvalues_of_two(*block)
         for k, condition in enumerate(conditions, i):
             d[k], d[k + 1] = select(condition, first, d[k]), select(condition, second, d[k + 1])

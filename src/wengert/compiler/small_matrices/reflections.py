@@ -55,7 +55,7 @@ def largest_size(elements: Sequence[Lanes]) -> Lanes:
     return largest
 
 
-def reflect(column: Sequence[Lanes]) -> tuple[Lanes, Reflection]:
+def reflect_column(column: Sequence[Lanes]) -> tuple[Lanes, Reflection]:
     """The reflection of a column of several doubles, and the first element of the result.
 
     The column is scaled by a power of two, so that squares are in range.
@@ -86,7 +86,7 @@ def reflect_columns(_: MatrixCall, x: Matrix) -> Reflected:
     a = Columns.of(list(zip(*x, strict=True)))
     reflections = []
     for k in range(min(a.rows - 1, a.count)):
-        image, reflection = reflect(a.get(k, k))
+        image, reflection = reflect_column(a.get(k, k))
         reflections.append(reflection)
         a.put(k, [image], k)
         for j in a.indices(k + 1):

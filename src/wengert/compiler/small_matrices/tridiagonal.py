@@ -18,7 +18,7 @@ from wengert.compiler.simd.lanes import Lanes, select
 from wengert.compiler.simd.types import I64
 from wengert.compiler.small_matrices.call import Matrix, minus_product, plus_product
 from wengert.compiler.small_matrices.columns import Columns
-from wengert.compiler.small_matrices.reflections import product_of, reflect
+from wengert.compiler.small_matrices.reflections import product_of, reflect_column
 
 EPSILON = 2.0**-53
 NEGLIGIBLE = 2.0**-900
@@ -47,7 +47,7 @@ def reduce_to_tridiagonal(a: Matrix, is_lower: bool) -> Reduced:
     pairs = Columns(columns.code, columns.type, 2, n)
     reflections, beside = [], []
     for k in range(n - 2):
-        image, reflection = reflect(columns.get(k, k + 1))
+        image, reflection = reflect_column(columns.get(k, k + 1))
         reflections.append(reflection)
         beside.append(image)
         tau, v = reflection.scale, [image.like(1.0), *reflection.tail]

@@ -18,7 +18,7 @@ from wengert.compiler.small_matrices.call import Matrix, MatrixCall, minus_produ
 from wengert.compiler.small_matrices.columns import Columns
 from wengert.compiler.small_matrices.elimination import choose_largest, exchange_columns
 from wengert.compiler.small_matrices.reflections import largest_size, power_of_two
-from wengert.compiler.small_matrices.tridiagonal import Tridiagonal, reduce_to_tridiagonal, rotate, turned
+from wengert.compiler.small_matrices.tridiagonal import Tridiagonal, reduce_to_tridiagonal, reverse_where, rotate
 from wengert.core.blas import blas
 
 
@@ -41,7 +41,7 @@ def sort_eigenvalues(matrix: Tridiagonal) -> tuple[list[Lanes], Matrix]:
     """The eigenvalues of a matrix of small blocks, in ascending order, and the vectors."""
     n, sense = matrix.n, matrix.code.load(matrix.sense, matrix.type)
     is_turned = sense < 0.0
-    d, e = [turned(matrix.load(variables), is_turned) for variables in (matrix.diagonal, matrix.beside)]
+    d, e = [reverse_where(matrix.load(variables), is_turned) for variables in (matrix.diagonal, matrix.beside)]
     rotations: list[tuple[Lanes, Lanes]] = []
     for i in range(0, n - 1, 2):  # at most one of two neighbours beside the diagonal is not zero
         conditions = [x.ne(0.0) for x in e[i : i + 2]]
@@ -58,7 +58,7 @@ def sort_eigenvalues(matrix: Tridiagonal) -> tuple[list[Lanes], Matrix]:
         exchanges.append(choose_largest([-x for x in d[k:]]))
         exchange_columns([d], k, exchanges[-1])
     for r in matrix.rows.indices():
-        row = turned(matrix.rows.get(r), is_turned)
+        row = reverse_where(matrix.rows.get(r), is_turned)
         for i, (c, s) in enumerate(rotations):
             rotate(row, i, c, s)
         for k, is_chosen in enumerate(exchanges):

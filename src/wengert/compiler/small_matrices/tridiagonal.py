@@ -168,14 +168,14 @@ class Tridiagonal:
     def turn(self, where: Lanes) -> None:
         """Turn matrices around: the last row and column become the first."""
         for variables in (self.diagonal, self.beside):
-            self.store(turned(self.load(variables), where), variables)
+            self.store(reverse_where(self.load(variables), where), variables)
         senses = [-x for x in self.load(self.senses)[::-1]]
         kept = self.load(self.senses)
         self.store([select(where, x, y) for x, y in zip(senses, kept, strict=True)], self.senses)
         sense = self.code.load(self.sense, self.type)
         self.code.store(select(where, -sense, sense), self.sense)
         for r in self.rows.indices():
-            self.rows.put(r, turned(self.rows.get(r), where))
+            self.rows.put(r, reverse_where(self.rows.get(r), where))
 
     def sweep(self, run: Sequence[Lanes]) -> None:
         """One step of QL on the block whose elements beside the diagonal are marked."""
@@ -223,7 +223,7 @@ def first_run(marks: Sequence[Lanes]) -> list[Lanes]:
     return out
 
 
-def turned(values: Sequence[Lanes], where: Lanes) -> list[Lanes]:
+def reverse_where(values: Sequence[Lanes], where: Lanes) -> list[Lanes]:
     """Values, in reverse order where a condition holds."""
     return [select(where, y, x) for x, y in zip(values, values[::-1], strict=True)]
 

@@ -194,6 +194,7 @@ MATRICES = [
     "{s}\n{y} = np.linalg.eigh({y}).eigenvalues",
     "{y} = np.linalg.svd({a}, compute_uv=False)",
     "{y} = np.linalg.qr({a})[1]",
+    "{y} = np.linalg.qr(np.stack([{a}, 0.5 * ({a})]))[0][..., 0] ** 2",
     "{y} = np.linalg.pinv({a})",
     "{y} = np.linalg.lstsq({a}, fit({w}, ({n},)), rcond=None)[0]",
     "{y} = wg.linalg.expm(0.3 * ({a}))",
@@ -206,6 +207,7 @@ MATRICES = [
     "{y} = np.linalg.cond({a})",
     "{y} = wg.linalg.solve_triangular({a}, fit({w}, ({n},)), lower=True)",
     "{s}\n{y} = {y} @ np.linalg.eigh({y}).eigenvectors ** 2",
+    "{s}\n{y} = np.linalg.eigh(np.stack([{y}, 0.5 * {y}])).eigenvectors[..., 0, :] ** 2",
     "{y} = wg.linalg.lu({a})[2]",
     "{y} = np.cov({a})",
 ]

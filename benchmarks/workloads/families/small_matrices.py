@@ -1,4 +1,6 @@
-"""Many small matrices: `solve`, `inv`, `det` and `cholesky` of batches, a number made of each, and its gradient."""
+"""Many small matrices: `solve`, `inv`, `det`, `cholesky`, `eigh` and `qr` of batches, a number made of each, and its
+gradient.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +32,12 @@ def cholesky_data(n: int, order: int) -> tuple:
     return square @ square.swapaxes(1, 2) + np.eye(order), rng.standard_normal((order, order))
 
 
+def eigh_data(n: int, order: int) -> tuple:
+    """Symmetric matrices, whose eigenvalues are distinct."""
+    square = np.random.default_rng(2).standard_normal((n, order, order))
+    return (square + square.swapaxes(1, 2),)
+
+
 def solve_loss(params: Any, face: Face) -> Any:
     a, b = params
     return face.numpy.sum(face.numpy.linalg.solve(a, b) ** 2)
@@ -46,6 +54,20 @@ def det_loss(a: Any, face: Face) -> Any:
 def cholesky_loss(a: Any, weights: Any, face: Face) -> Any:
     m = face.numpy
     return m.sum(m.linalg.cholesky((a + m.swapaxes(a, 1, 2)) / 2.0) * weights)
+
+
+def eigh_loss(a: Any, face: Face) -> Any:
+    """An element of exp(-A^2), which does not depend on the signs of the vectors."""
+    m = face.numpy
+    values, vectors = m.linalg.eigh((a + m.swapaxes(a, 1, 2)) / 2.0)
+    return m.sum(vectors[:, 0, :] ** 2 * m.exp(-values * values))
+
+
+def qr_loss(a: Any, face: Face) -> Any:
+    """The logarithm of the last element of R, and the squares of a row of Q: no signs."""
+    m = face.numpy
+    q, r = m.linalg.qr(a)
+    return m.sum(q[:, 0, :] ** 2 * m.log(r[:, -1:, -1] ** 2 + 1.0))
 
 
 def _workload(name: str, what: str, data: Callable, loss: Callable, order: int) -> Workload:
@@ -71,5 +93,7 @@ workloads = [
         ("inv", "the sum of squares of inverses", inv_data, inv_loss),
         ("det", "the sum of squares of determinants", inv_data, det_loss),
         ("cholesky", "the weighted entries of Cholesky factors", cholesky_data, cholesky_loss),
+        ("eigh", "functions of eigenvalues and eigenvectors", eigh_data, eigh_loss),
+        ("qr", "functions of Q and R", inv_data, qr_loss),
     )
 ]

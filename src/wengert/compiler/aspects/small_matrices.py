@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wengert.compiler.forms.lowering import LARGEST_TRIANGLE, MatrixFunction
-from wengert.compiler.small_matrices import elimination, triangles
+from wengert.compiler.small_matrices import eigenvalues, elimination, reflections, triangles
 from wengert.graph.ir import Operation
 
 
@@ -28,6 +28,25 @@ def inverse_flops(node: Operation) -> int:
     """Those, the inverses of both factors and their product, and selects that exchange columns."""
     n = order(node)
     return elimination_flops(node) + 2 * n * n * n // 3 + n * n * (n - 1)
+
+
+def qr_flops(node: Operation) -> int:
+    """Those of reflecting the columns of R and of Q; a reflection has a root and quotients."""
+    rows, columns = node.args[0].shape[-2:]
+    k = min(rows, columns)
+    return sum(2 * (rows - i) * (columns + k - 2 * i) + 48 for i in range(k))
+
+
+def complement_flops(node: Operation) -> int:
+    """Those of reflecting the columns of R and the last ones of Q."""
+    rows, columns = node.args[0].shape[-2:]
+    return sum(2 * (rows - i) * (rows - i) + 48 for i in range(columns))
+
+
+def eigh_flops(node: Operation) -> int:
+    """Those of the reduction, and of sweeps, which are a loop."""
+    n = order(node)
+    return 2 * n * n * n + 10 * n * n
 
 
 ALWAYS = lambda node: True
@@ -58,4 +77,15 @@ SOLVE_TRIANGULAR = MatrixFunction(
     largest=LARGEST_TRIANGLE,
     in_double=False,
     may_fail=lambda node: not node.params["unit_diagonal"],
+)
+QR = MatrixFunction(reflections.write_qr, qr_flops)
+COMPLEMENT = MatrixFunction(reflections.write_complement, complement_flops)
+INDEPENDENT = MatrixFunction(
+    reflections.write_independent, lambda node: 3 * order(node) ** 2, in_double=False, may_fail=ALWAYS
+)
+EIGH = MatrixFunction(
+    eigenvalues.write_eigh,
+    eigh_flops,
+    may_fail=lambda node: order(node) > 1,
+    vectors=lambda node: 2 if order(node) <= 5 else 1,  # of larger matrices, the vectors take most of the time
 )

@@ -192,7 +192,8 @@ class MatrixFunction(Lowering):
     `body` is called with a `MatrixCall` and the operation's parameters as keywords, and returns the rows of the result,
     whose last axes, as many as `core`, they are. `flops` estimates its operations for one matrix of a node. Only the
     first `operands` of a node are read. It is for real matrices with at most `largest` rows and columns, whose work is
-    small. With `in_double` it computes in double precision, as NumPy does whatever the dtype.
+    small. With `in_double` it computes in double precision, as NumPy does whatever the dtype. Elements have at least so
+    many `vectors` of doubles: several run at once, where each instruction waits for the one before it.
     """
 
     def __init__(
@@ -204,10 +205,11 @@ class MatrixFunction(Lowering):
         largest: int = LARGEST_ORDER,
         in_double: bool = True,
         may_fail: Callable[[Operation], bool] = lambda node: False,
+        vectors: Callable[[Operation], int] = lambda node: 1,
     ):
         super().__init__()
         self.body, self.flops, self.core, self.operands = body, flops, core, operands
-        self.largest, self.in_double, self.may_fail = largest, in_double, may_fail
+        self.largest, self.in_double, self.may_fail, self.vectors = largest, in_double, may_fail, vectors
 
     def is_for(self, node: Operation) -> bool:
         """Whether the matrices are small."""

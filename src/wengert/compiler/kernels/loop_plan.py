@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from wengert.compiler.forms.classify import Form, operation_cost
+from wengert.compiler.forms.lowering import MatrixFunction, lowering_of
 from wengert.compiler.kernels.element_sources import Element, ElementSources
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, flat_index
@@ -55,7 +56,7 @@ class LoopPlan:
         self.row_axes, self.unit = self.find_rows()
         if self.row_axes:
             widest = kernel.scatters[0].dtype.itemsize
-        self.vector_axis, self.lanes = self.choose_vector(vector_bytes() // widest)
+        self.vector_axis, self.lanes = self.choose_vector(max(vector_bytes() // widest, self.fewest_lanes))
         self.counters = [Counter(i, n, self.grain(i)) for i, n in enumerate(self.domain)]
         self.cut_axis = self.choose_cut()
         last = lambda i: (i in self.row_axes, i == self.vector_axis)
@@ -102,6 +103,13 @@ class LoopPlan:
     def computed_nodes(self) -> list[Node]:
         """The values that it computes, rather than reads."""
         return [node for node in self.nodes if not self.sources.is_stored(node)]
+
+    @property
+    def fewest_lanes(self) -> int:
+        """The lanes that functions of small matrices ask for."""
+        matrices = [node for node in self.computed_nodes if self.schedule.forms[node] is Form.MATRIX]
+        vectors = [lowering_of(node, MatrixFunction).vectors(node) for node in matrices if isinstance(node, Operation)]
+        return max(vectors, default=0) * vector_bytes() // 8
 
     def choose_vector(self, lanes: int) -> tuple[int | None, int]:
         """The axis with SIMD lanes and their number: a long axis along which most elements are neighbours in memory."""

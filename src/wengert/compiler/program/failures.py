@@ -38,14 +38,15 @@ def declare(kind: type[Exception], what: str, do: str = "") -> Failure:
 
 
 OUT_OF_BOUNDS = declare(IndexError, "An index is out of bounds in a compiled function")
+DEPENDENT = declare(
+    np.linalg.LinAlgError,
+    "The derivative of qr does not exist where the first columns of a matrix, as many as Q has, are linearly dependent",
+    "Use svd or pinv for matrices without full rank.",
+)
 SINGULAR = declare(np.linalg.LinAlgError, "Singular matrix")
 NOT_POSITIVE = declare(np.linalg.LinAlgError, "Matrix is not positive definite")
 ZERO_ON_DIAGONAL = [
     declare(np.linalg.LinAlgError, f"Singular matrix: the triangular matrix has a zero at index {i} of its diagonal")
     for i in range(DIAGONAL)
 ]
-DEPENDENT = declare(
-    np.linalg.LinAlgError,
-    "The derivative of qr does not exist where the first columns of a matrix, as many as Q has, are linearly dependent",
-    "Use svd or pinv for matrices without full rank.",
-)
+NOT_CONVERGED = declare(np.linalg.LinAlgError, "Eigenvalues did not converge")

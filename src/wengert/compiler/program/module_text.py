@@ -74,8 +74,13 @@ class Shared:
         self.fallbacks: list[Fallback] = []
         self.upcall_tables: list[str] = []
         self.functions: dict[str, FunctionText] = {}
-        self.blas_functions: set[str] = set()
         self.uses_threads = self.keeps_memory = False
+
+    def blas_functions(self, run: Code) -> set[str]:
+        """The functions of BLAS and LAPACK that the program calls; `run` is the function that runs all steps."""
+        codes = [part.code for part in self.kernels] + [body.code for body in self.bodies]
+        codes += [function.code for function in self.functions.values()]
+        return run.blas_functions.union(*[code.blas_functions for code in codes])
 
     @property
     def is_parallel(self) -> bool:

@@ -97,7 +97,7 @@ class ProgramWriter:
             tuple(node.spec for node in graph.outputs),
             shared.is_large,
             shared.is_parallel,
-            tuple(sorted(shared.blas_functions)),
+            tuple(sorted(shared.blas_functions(self.code))),
             tuple(self.summary),
             memory.size,
             self.in_place,

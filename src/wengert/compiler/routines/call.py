@@ -60,8 +60,7 @@ class RoutineCall:
 
         Numbers are integers, or floats of the type `element`.
         """
-        self.shared.blas_functions.add(name)
-        self.code.call(f"@wengert.{name}", None, *[self.address(a, element) for a in arguments])
+        self.code.call_blas(name, *[self.address(a, element) for a in arguments])
 
     def address(self, argument: Lanes | str | Number, element: Type | None) -> Lanes:
         """The address of an argument of BLAS."""

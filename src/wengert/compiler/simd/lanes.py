@@ -18,8 +18,8 @@ from wengert.compiler.simd.types import BOOL, I64, PTR, Number, Type, constant_t
 class Code:
     """The lines of one function, and the functions that it calls.
 
-    `calls` counts the calls of vector functions; `declarations` are those of external functions, `hoisted` lines belong
-    to the start of the function.
+    `calls` counts the calls of vector functions; `declarations` are those of external functions, `blas_functions` the
+    names of those that are BLAS's and LAPACK's. `hoisted` lines belong to the start of the function.
     """
 
     def __init__(self) -> None:
@@ -28,6 +28,7 @@ class Code:
         self.count = 0
         self.declarations: dict[str, str] = {}
         self.calls: dict[tuple[str, Type], int] = {}
+        self.blas_functions: set[str] = set()
 
     def name(self) -> str:
         self.count += 1
@@ -61,6 +62,11 @@ class Code:
             return self.add(text, type)
         self.do(text)
         return self.constant(0, I64)
+
+    def call_blas(self, name: str, *addresses: Lanes) -> None:
+        """Call a function of BLAS or LAPACK, whose arguments are all addresses."""
+        self.blas_functions.add(name)
+        self.call(f"@wengert.{name}", None, *addresses)
 
     # Blocks and memory
 

@@ -67,11 +67,15 @@ def factorize(_: MatrixCall, x: Matrix) -> Factors:
 
 def choose_pivot(column: Sequence[Lanes]) -> list[Lanes]:
     """Whether each element but the first is the one of the largest absolute value, the first of several."""
-    largest, is_larger = column[0].abs(), []
-    for x in column[1:]:
-        size = x.abs()
-        is_larger.append(size > largest)
-        largest = select(is_larger[-1], size, largest)
+    return choose_largest([x.abs() for x in column])
+
+
+def choose_largest(values: Sequence[Lanes]) -> list[Lanes]:
+    """Whether each value but the first is the largest, the first of several."""
+    largest, is_larger = values[0], []
+    for x in values[1:]:
+        is_larger.append(x > largest)
+        largest = select(is_larger[-1], x, largest)
     chosen: list[Lanes] = []
     later: Lanes | None = None
     for condition in reversed(is_larger):

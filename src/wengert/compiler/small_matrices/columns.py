@@ -1,0 +1,60 @@
+"""Matrices of lanes on the stack, whose columns are the same code in a loop.
+
+If every element were a register of its own, the text of a cubic algorithm would be cubic, and most registers would be
+on the stack anyway. A matrix of few elements has no loops: LLVM then finds that all indices are constants, and uses
+registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.simd.types import Type
+
+MOST_IN_REGISTERS = 16
+"""The most elements of a matrix whose columns are unrolled."""
+
+
+class Columns:
+    """A matrix on the stack, by columns."""
+
+    def __init__(self, code: Code, type: Type, rows: int, count: int):
+        self.code, self.type, self.rows, self.count = code, type, rows, count
+        self.start = code.array(type, rows * count)
+
+    @classmethod
+    def of(cls, columns: Sequence[Sequence[Lanes]]) -> Columns:
+        """The matrix with these columns."""
+        like = columns[0][0]
+        made = cls(like.code, like.type, len(columns[0]), len(columns))
+        for j, column in enumerate(columns):
+            made.put(j, column)
+        return made
+
+    def indices(self, start: int = 0, stop: int | None = None) -> Iterator[int | Lanes]:
+        """The indices of columns, for a `for` statement whose body is written once, or for each of few columns."""
+        stop = self.count if stop is None else stop
+        if self.rows * self.count <= MOST_IN_REGISTERS or stop - start < 2:
+            yield from range(start, stop)
+        else:
+            with self.code.loop(start, stop) as j:
+                yield j
+
+    def address(self, j: int | Lanes, i: int) -> Lanes:
+        """The address of an element."""
+        return self.code.offset(self.start, (j * self.rows + i) * self.type.lanes, self.type)
+
+    def get(self, j: int | Lanes, start: int = 0) -> list[Lanes]:
+        """The elements of a column, from a row on."""
+        return [self.code.load(self.address(j, i), self.type, self.type.align) for i in range(start, self.rows)]
+
+    def put(self, j: int | Lanes, elements: Sequence[Lanes], start: int = 0) -> None:
+        """Replace elements of a column, from a row on."""
+        for i, x in enumerate(elements, start):
+            self.code.store(x, self.address(j, i), self.type.align)
+
+    @property
+    def columns(self) -> list[list[Lanes]]:
+        """All elements, by columns."""
+        return [self.get(j) for j in range(self.count)]

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from wengert.compiler.forms.matrices import blas_letter, is_matrix_transpose
+from wengert.compiler.forms.matrices import blas_letter
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, Type
-from wengert.graph.ir import Operation
 
 TILE = 16
 """Rows and columns that are mirrored together, so that both are in the cache."""
-
-
-def is_gram(node: Operation) -> bool:
-    """Whether the operands are a real matrix and its transpose, in any order."""
-    x, y = node.args
-    is_pair = any(is_matrix_transpose(a) and a.args[0] is b for a, b in ((x, y), (y, x)))
-    return is_pair and node.ndim == 2 and node.dtype.kind == "f"
 
 
 def write_gram(call: RoutineCall, n: int, k: int, x: Lanes, is_transposed: bool, stride: int) -> None:

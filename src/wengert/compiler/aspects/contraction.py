@@ -10,6 +10,8 @@ import numpy as np
 from wengert.compiler.forms.lowering import expansion, lowering
 from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.forms.product_sums import PRODUCT_SUM
+from wengert.compiler.forms.symmetric_products import SYMMETRIC_PRODUCT, TRIANGLE
+from wengert.compiler.routines.gram_products import SYMMETRIC_BY_BLAS, TRIANGLE_BY_BLAS
 from wengert.compiler.routines.products import MATMUL, MATMUL_SUM
 from wengert.modes.symbolic import Symbol
 from wengert.ops.contraction import products as ops
@@ -28,6 +30,8 @@ NARROW, TALL = 16, 64
 
 lowering.enter(MATMUL, ops.matmul)
 lowering.enter(MATMUL_SUM, PRODUCT_SUM)
+lowering.enter(TRIANGLE_BY_BLAS, TRIANGLE)
+lowering.enter(SYMMETRIC_BY_BLAS, SYMMETRIC_PRODUCT)
 
 
 @expansion(ops._cross)

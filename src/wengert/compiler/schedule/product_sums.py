@@ -118,20 +118,21 @@ class ProductAdder:
         base = initial.args[0] if is_a(initial, _reshape) else initial
         layout = layout_of(base, self.forms, {}, lambda node: False, is_summand)
         is_in_memory = layout is not None and self.form(layout.base) in IN_MEMORY
-        if not self.is_by_blas(product):
+        if not is_by_blas(product, self.is_in_loop):
             return layout is not None and is_in_memory and (is_kept or layout.base.nbytes <= IN_CACHE)
         is_own = self.uses[initial] == self.uses[base] == 1
         return (is_own and self.form(base) in (Form.ROUTINE, Form.OUTPUT)) or (is_kept and (is_in_memory or is_own))
 
-    def is_by_blas(self, product: Operation) -> bool:
-        """Whether BLAS computes a product."""
-        x, y = product.args
-        if y.ndim == 1 or 1 in product.shape[-2:]:
-            return product.dtype.kind == "c"
-        m, k, n = x.shape[-2], x.shape[-1], y.shape[-1]
-        transposed = is_matrix_transpose(x), is_matrix_transpose(y)
-        kind = Type.from_dtype(product.dtype).kind
-        return not SmallProduct(kind, m, n, k, *transposed, k, n).is_native(self.is_in_loop)
+
+def is_by_blas(product: Operation, is_in_loop: bool) -> bool:
+    """Whether BLAS computes a product."""
+    x, y = product.args
+    if y.ndim == 1 or 1 in product.shape[-2:]:
+        return product.dtype.kind == "c"
+    m, k, n = x.shape[-2], x.shape[-1], y.shape[-1]
+    transposed = is_matrix_transpose(x), is_matrix_transpose(y)
+    kind = Type.from_dtype(product.dtype).kind
+    return not SmallProduct(kind, m, n, k, *transposed, k, n).is_native(is_in_loop)
 
 
 def is_product(node: Node) -> TypeGuard[Operation]:

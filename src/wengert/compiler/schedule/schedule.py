@@ -30,6 +30,7 @@ from wengert.compiler.schedule.short_rows import (
     shows_rows,
 )
 from wengert.compiler.schedule.strides import Strides, layout_of
+from wengert.compiler.schedule.symmetric_products import read_triangles
 from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a
@@ -117,7 +118,7 @@ class Schedule:
             self.rows, self.graph = narrow
             self.forms = {node: form_of(node, self.rows) for node in self.graph.nodes}
             return
-        self.graph = add_to_products(graph, plain, self.is_body)
+        self.graph = read_triangles(add_to_products(graph, plain, self.is_body), self.is_body)
         self.forms = {node: plain.get(node) or form_of(node, ()) for node in self.graph.nodes}
 
     def loop_ndim(self, node: Node) -> int:

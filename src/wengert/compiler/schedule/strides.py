@@ -68,6 +68,11 @@ def is_summand(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     return strides[-1] == 1 and (strides[-2] == 0 or strides[-2] >= shape[-1] or shape[-2] == 1)
 
 
+def is_by_rows(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether a matrix is stored by rows that do not overlap."""
+    return 0 not in shape and strides[-1] == 1 and strides[-2] >= shape[-1]
+
+
 def matrix_stride(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[bool, int] | None:
     """Whether the matrices are stored by columns, and the distance between two columns, or rows."""
     (m, n), (down, along) = shape[-2:], strides[-2:]

@@ -99,8 +99,9 @@ class RowWriter(VectorProductWriter):
 
     def store_sum(self, value: Lanes, index: Lanes) -> None:
         """Neighbouring elements of the result, added to what the product is added to."""
-        is_added = self.initial is not None
-        self.store(self.read(self.initial, index, value.type) + value if is_added else value, index)
+        if self.initial is not None:
+            value = self.read(self.initial, index, value.type) + value
+        self.store(value, index)
 
     def sum_rows(self, rows: list[Lanes]) -> list[Lanes]:
         """The products of rows with the vector, added up in lanes."""

@@ -70,7 +70,7 @@ def row_workspace(node: Operation) -> int:
     return 2 * aligned(Rows.of(node).n * Record(key_of(node)).nbytes)
 
 
-def workspace(node: Operation) -> int:
+def selection_workspace(node: Operation) -> int:
     """The bytes for the records of all parts."""
     return digit_parts(node) * row_workspace(node)
 
@@ -387,4 +387,4 @@ class Selector:
                 code.store(code.load(cursor, I64) + is_here.to("i64"), cursor)
 
 
-BY_SELECTION = Routine(write_selection, can_select, workspace=workspace)
+BY_SELECTION = Routine(write_selection, can_select, workspace=selection_workspace)

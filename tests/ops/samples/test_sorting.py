@@ -36,13 +36,37 @@ def test_sort(axis):
 @pytest.mark.parametrize("axis", AXES)
 @pytest.mark.parametrize("kth", [0, 1, -1, (0, 1), np.array([1])])
 def test_partition(axis, kth):
-    expected = np.partition(X, kth, axis)
-    np.testing.assert_array_equal(so.partition(X, kth, axis), expected)
-    np.testing.assert_array_equal(np.partition(tensor(X), kth, axis=axis).numpy(), expected)
-    np.testing.assert_array_equal(np.argpartition(tensor(X), kth, axis=axis).numpy(), np.argpartition(X, kth, axis))
+    np.testing.assert_array_equal(so.partition(X, kth, axis), np.partition(X, kth, axis))
+    expected = partition_line_by_line(X, kth, axis)
+    np.testing.assert_array_equal(np.argpartition(tensor(X), kth, axis=axis).numpy(), expected)
+    rows = X.reshape(-1) if axis is None else X
+    values = np.take_along_axis(rows, expected, 0 if axis is None else axis)
+    np.testing.assert_array_equal(np.partition(tensor(X), kth, axis=axis).numpy(), values)
     t = rng.standard_normal(expected.shape)
     grad = pulled(lambda x: np.partition(x, kth, axis=axis), X, t)
-    np.testing.assert_allclose((grad * X).sum(), (t * expected).sum())
+    np.testing.assert_allclose((grad * X).sum(), (t * values).sum())
+
+
+def partition_line_by_line(x, kth, axis):
+    """The elements at `kth` of a stable order, and all others between them as they were."""
+
+    def line(x):
+        order, kths = np.argsort(x, kind="stable"), sorted({k % len(x) for k in np.ravel(kth).tolist()})
+        ends = [0, *[k + 1 for k in kths]]
+        parts = [[*sorted(order[a:k].tolist()), order[k]] for a, k in zip(ends[:-1], kths, strict=True)]
+        return np.array([i for part in parts for i in part] + sorted(order[ends[-1] :].tolist()))
+
+    return line(x.reshape(-1)) if axis is None else np.apply_along_axis(line, axis, x)
+
+
+@pytest.mark.parametrize("kth", [0, 3, -1, (2, 5), (-1, 4, 0)])
+def test_partition_of_ties_and_nan(kth):
+    x = np.array([[2.0, np.nan, -0.0, 1.0, 0.0, np.nan, 2.0, -np.inf], [1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 2.0, np.inf]])
+    finite = np.nan_to_num(x, nan=3.0, posinf=9.0, neginf=-9.0)
+    mixed = np.where(finite == 3.0, complex(1.0, np.nan), finite * (1 - 1j))
+    for values in (x, finite.astype(int), x > 0.5, mixed):
+        found = np.argpartition(tensor(values), kth, axis=1).numpy()
+        np.testing.assert_array_equal(found, partition_line_by_line(values, kth, 1))
 
 
 def test_second_order():

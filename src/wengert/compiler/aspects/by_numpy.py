@@ -10,7 +10,7 @@ from wengert.ops.elementwise import bits, choices, exponential, predicates, trig
 from wengert.ops.indexing import subscripts, taking
 from wengert.ops.linear_algebra import matrix_functions, spectral, structured
 from wengert.ops.reductions import without_nan
-from wengert.ops.samples import histograms, sets, sorting
+from wengert.ops.samples import histograms, sets
 from wengert.ops.shape import joining, rearranging
 from wengert.ops.signal import convolution
 from wengert.ops.special import bessel, entropy, error, gamma, incomplete, integrals, quantile
@@ -57,7 +57,6 @@ lowering.without(
 
 lowering.without(
     "each element depends on the previous ones, or on their order",
-    sorting._argpartition,
     *(
         sets._first_indices,
         sets._inverse,

@@ -9,7 +9,10 @@ import numpy as np
 
 from wengert.compiler.forms.lowering import expansion, lowering
 from wengert.compiler.forms.matrices import is_matrix_transpose
-from wengert.compiler.routines.products import MATMUL
+from wengert.compiler.forms.product_sums import PRODUCT_SUM
+from wengert.compiler.forms.symmetric_products import SYMMETRIC_PRODUCT, TRIANGLE
+from wengert.compiler.routines.gram_products import SYMMETRIC_BY_BLAS, TRIANGLE_BY_BLAS
+from wengert.compiler.routines.products import MATMUL, MATMUL_SUM
 from wengert.modes.symbolic import Symbol
 from wengert.ops.contraction import products as ops
 from wengert.ops.contraction.einsum import _einsum, layout
@@ -26,6 +29,9 @@ NARROW, TALL = 16, 64
 """So does a product of tall matrices with at most so many columns."""
 
 lowering.enter(MATMUL, ops.matmul)
+lowering.enter(MATMUL_SUM, PRODUCT_SUM)
+lowering.enter(TRIANGLE_BY_BLAS, TRIANGLE)
+lowering.enter(SYMMETRIC_BY_BLAS, SYMMETRIC_PRODUCT)
 
 
 @expansion(ops._cross)

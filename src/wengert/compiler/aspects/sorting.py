@@ -8,9 +8,11 @@ import numpy as np
 
 from wengert.compiler.aspects.elementwise import add, multiply
 from wengert.compiler.forms.lowering import expansion, lowering
+from wengert.compiler.forms.selected_values import SELECT
 from wengert.compiler.forms.sorted_values import SORT
 from wengert.compiler.routines.scans import scan
 from wengert.compiler.routines.searching import SEARCH
+from wengert.compiler.routines.selection import BY_SELECTION
 from wengert.compiler.routines.sorting import BY_DIGITS
 from wengert.graph.ir import Constant, is_a
 from wengert.ops.elementwise.choices import clip
@@ -23,6 +25,7 @@ from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import reshape
 
 lowering.enter(BY_DIGITS, sorting._argsort, SORT)
+lowering.enter(BY_SELECTION, sorting._argpartition, SELECT)
 lowering.enter(SEARCH, sorting._searchsorted)
 lowering.enter(scan(add), cumulative._cumsum)
 lowering.enter(scan(multiply), cumulative._cumprod)

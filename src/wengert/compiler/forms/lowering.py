@@ -169,7 +169,9 @@ class Routine(Lowering):
 
     `write` adds the instructions of a call, and may return whether the routine failed: then NumPy runs the operation,
     which raises the error. `may_fail` and `workspace`, in bytes, are known before. With `reads_transposed`, operands
-    may be stored with their last two axes exchanged; with `reads_strided`, they may be parts of larger arrays.
+    may be stored with their last two axes exchanged. `reads_strided` says whether it reads an operand of a shape, by
+    its number, with strides: as a part of a larger array. `updates` says whether it may write its result to the memory
+    of its first operand, by the strides of all operands and whether it is in a loop.
     """
 
     def __init__(
@@ -179,11 +181,12 @@ class Routine(Lowering):
         may_fail: Callable[[Operation], bool] = lambda node: False,
         workspace: Callable[[Operation], int] = lambda node: 0,
         reads_transposed: bool = False,
-        reads_strided: bool = False,
+        reads_strided: Callable[[int, tuple[int, ...], tuple[int, ...]], bool] | None = None,
+        updates: Callable[[Operation, Sequence[tuple[int, ...]], bool], bool] | None = None,
     ):
         super().__init__()
         self.write, self.is_for, self.may_fail, self.workspace = write, is_for, may_fail, workspace
-        self.reads_transposed, self.reads_strided = reads_transposed, reads_strided
+        self.reads_transposed, self.reads_strided, self.updates = reads_transposed, reads_strided, updates
 
 
 class MatrixFunction(Lowering):

@@ -31,6 +31,13 @@ def are_float_stacks(node: Operation) -> bool:
     )
 
 
+def is_gram(node: Operation) -> bool:
+    """Whether the operands of a product are a real matrix and its transpose, in any order."""
+    x, y = node.args
+    is_pair = any(is_matrix_transpose(a) and a.args[0] is b for a, b in ((x, y), (y, x)))
+    return is_pair and node.ndim == 2 and node.dtype.kind == "f"
+
+
 def blas_letter(dtype: np.dtype) -> str:
     """How the names of the functions for a dtype begin: dgemm, zgemm."""
     return {"f": "s", "d": "d", "F": "c", "D": "z"}[dtype.char]

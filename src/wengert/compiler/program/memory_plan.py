@@ -53,10 +53,11 @@ class Memory:
         self.copies: list[tuple[Node, Slot]] = []
         for i, node in enumerate(graph.outputs):
             base = schedule.aliases.get(node, node)
-            if base in self.outputs or base is not node or base in self.given:
+            is_other_output = base is not node and base in graph.outputs
+            if base in self.outputs or is_other_output or base in self.given:
                 self.copies.append((base, Slot(self.first_output + i)))
             else:
-                self.outputs[node] = Slot(self.first_output + i)
+                self.outputs[base] = Slot(self.first_output + i)
         self.temporary: dict[Node, Slot] = {}
         self.partials: dict[Node, Slot] = {}
         self.taken: dict[Node, Node] = {}  # results of updates in place, and the values whose memory they take

@@ -15,7 +15,7 @@ from wengert.compiler.program.in_place import InPlace, Step, Update, scatter_upd
 from wengert.compiler.program.memory_plan import Memory, Slot
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
-from wengert.compiler.schedule.strides import Strides
+from wengert.compiler.schedule.strides import Strides, contiguous_strides
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP
 from wengert.core.primitive import OUTPUT
@@ -41,7 +41,8 @@ class Plan:
     """
 
     def __init__(self, graph: Graph, updates: Sequence[tuple[int, int]], prefix: str, reads_early: bool):
-        self.schedule = schedule = Schedule(graph, reads_early, bool(prefix))
+        self.is_body = bool(prefix)
+        self.schedule = schedule = Schedule(graph, reads_early, self.is_body)
         self.memory = memory = Memory(schedule)
         self.writers: dict[Any, KernelWriter] = {
             step: KernelWriter(step, schedule, memory, f"{prefix}kernel.{i}")
@@ -90,10 +91,24 @@ class Plan:
             base = schedule.aliases.get(base, base)
             return Step(step, [*reads, base], step.roots, list(scatter_update(step.scatter, base, reads)))
         if step.spec.__class__ is Spec:
-            return Step(step, reads, [step], ())
+            return Step(step, reads, [step], list(self.routine_update(step, reads)))
         outputs = schedule.outputs_of(step)
         updates = control_updates(step, outputs, reads) if schedule.forms[step] is Form.LOOP else ()
         return Step(step, reads, outputs, list(updates))
+
+    def routine_update(self, step: Operation, reads: Sequence[Node]) -> Iterator[Update]:
+        """What a routine may do in place: its result takes over the memory of all of its first operand."""
+        schedule = self.schedule
+        updates = lowering_of(step, Routine).updates if schedule.forms[step] is Form.ROUTINE else None
+        if updates is None or reads[0] in reads[1:] or reads[0].nbytes != step.nbytes:
+            return
+        layouts = [read_layout(schedule, a, step) for a in step.args]
+        strides = [
+            contiguous_strides(a.shape) if layout is None else layout.strides
+            for a, layout in zip(step.args, layouts, strict=True)
+        ]
+        if updates(step, strides, self.is_body):
+            yield Update(step, reads[0])
 
 
 def values_read(schedule: Schedule, step: Kernel | Operation, writer: KernelWriter | None) -> list[Node]:

@@ -283,7 +283,8 @@ class ProgramWriter:
             used = {user.params["index"]: user for user in schedule.outputs_of(step)}
             results = [self.target_address(used[i]) if i in used else None for i in range(len(step.spec))]
         workspace = self.address(memory.partials[step]) if step in memory.partials else None
-        call = RoutineCall(code, step, operands, results, workspace, self.shared, bool(self.prefix))
+        is_in_place = step in memory.taken
+        call = RoutineCall(code, step, operands, results, workspace, self.shared, bool(self.prefix), is_in_place)
         failed = lowering_of(step, Routine).write(call)
         if failed is not None:
             fallback, done = code.label("failed"), code.label("done")

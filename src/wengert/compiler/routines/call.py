@@ -30,8 +30,9 @@ class RoutineCall:
     """One call of a routine: `write` of its lowering adds the instructions to `code`.
 
     `results` are the addresses of the results, None for those that nothing reads. `workspace` is the address of the
-    bytes that the routine asked for. `is_in_loop` says whether the call is in the body of a loop. What the routine
-    calls itself in reports is `name`.
+    bytes that the routine asked for. `is_in_loop` says whether the call is in the body of a loop, and `is_in_place`
+    whether the result has taken over the memory of the operand that it updates. What the routine calls itself in
+    reports is `name`.
     """
 
     def __init__(
@@ -43,9 +44,10 @@ class RoutineCall:
         workspace: Lanes | None,
         shared: Shared,
         is_in_loop: bool,
+        is_in_place: bool = False,
     ):
         self.code, self.node, self.operands, self.results = code, node, operands, results
-        self.workspace, self.shared, self.is_in_loop = workspace, shared, is_in_loop
+        self.workspace, self.shared, self.is_in_loop, self.is_in_place = workspace, shared, is_in_loop, is_in_place
         self.name = node.primitive.name
 
     @property

@@ -1,7 +1,8 @@
 """Products of matrices: functions for vectors and for small products, else calls of BLAS.
 
 Matrices are stored by rows and BLAS expects columns, so it is asked for the product of the transposes, in reverse
-order.
+order. A product may be added to other numbers (`PRODUCT_SUM`), which its sums begin with: functions of their own read
+them where they are, and BLAS adds to them in the memory of the result.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from wengert.compiler.forms.lowering import Routine
-from wengert.compiler.forms.matrices import are_float_stacks, blas_letter
+from wengert.compiler.forms.matrices import are_float_stacks, blas_letter, is_gram
+from wengert.compiler.forms.product_sums import PRODUCT_SUM
 from wengert.compiler.routines.call import Operand, RoutineCall
-from wengert.compiler.routines.gram_products import is_gram, write_gram
+from wengert.compiler.routines.gram_products import write_gram
 from wengert.compiler.routines.long_products import piece_length, pieces, workspace, write_piece, write_sum
 from wengert.compiler.routines.small_products import SmallProduct
 from wengert.compiler.routines.vector_products import VectorProduct
-from wengert.compiler.schedule.strides import matrix_stride
+from wengert.compiler.schedule.strides import contiguous_strides, is_factor, is_summand, matrix_stride
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.graph.ir import Operation
@@ -29,7 +31,8 @@ WORK = 4
 class Matrices(NamedTuple):
     """An operand: the address of its first matrix, whose rows, or columns if transposed, are `stride` elements apart.
 
-    `steps` are the distances between matrices along the axes of a stack.
+    `steps` are the distances between matrices along the axes of a stack. What a product is added to has rows, which may
+    all be one: then their stride is 0.
     """
 
     pointer: Lanes
@@ -40,13 +43,35 @@ class Matrices(NamedTuple):
 
 def matrices(operand: Operand, shape: tuple[int, ...], is_column: bool) -> Matrices:
     """An operand of a product; a vector is a column or a row."""
-    strides = operand.strides
-    if len(shape) == 1:
-        shape, strides = ((*shape, 1), (*strides, 1)) if is_column else ((1, *shape), (1, *strides))
+    shape, strides = as_matrices(shape, operand.strides, is_column)
+    is_transposed, stride = orientation(shape, strides)
+    return Matrices(operand.pointer, is_transposed, stride, stack_steps(shape, strides))
+
+
+def summands(operand: Operand, shape: tuple[int, ...]) -> Matrices:
+    """What a product is added to; a vector is a column."""
+    shape, strides = as_matrices(shape, operand.strides, True)
+    return Matrices(operand.pointer, False, strides[-2], stack_steps(shape, strides))
+
+
+def as_matrices(
+    shape: tuple[int, ...], strides: tuple[int, ...], is_column: bool
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shape and the strides of a vector as a matrix, or those of matrices."""
+    if len(shape) > 1:
+        return shape, strides
+    return ((*shape, 1), (*strides, 1)) if is_column else ((1, *shape), (1, *strides))
+
+
+def orientation(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[bool, int]:
+    """Whether matrices are stored by columns, and the distance between two columns, or rows."""
     found = matrix_stride(shape, strides)
-    is_transposed, stride = found if found is not None else (False, max(shape[-1], 1))  # an empty matrix
-    steps = tuple([0 if n == 1 else step for n, step in zip(shape[:-2], strides[:-2], strict=True)])
-    return Matrices(operand.pointer, is_transposed, stride, steps)
+    return found if found is not None else (False, max(shape[-1], 1))  # an empty matrix
+
+
+def stack_steps(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
+    """The distances between matrices along the axes of a stack."""
+    return tuple([0 if n == 1 else step for n, step in zip(shape[:-2], strides[:-2], strict=True)])
 
 
 def is_column(vectors: Matrices) -> bool:
@@ -60,29 +85,63 @@ def is_row(vectors: Matrices) -> bool:
 
 
 def write_matmul(call: RoutineCall) -> None:
-    """Write the product of each matrix of a stack."""
-    out = call.node
-    x, y = [matrices(a, arg.shape, i == 1) for i, (a, arg) in enumerate(zip(call.operands, out.args, strict=True))]
-    k = out.args[0].shape[-1]
-    m, n = out.shape[-2:] if out.args[1].ndim > 1 else (out.shape[0], 1)
+    """Write the product of each matrix of a stack, with what it is added to."""
+    out, operands = call.node, call.operands
+    is_sum = out.primitive is PRODUCT_SUM
+    initial = [summands(operands[0], out.shape)] if is_sum else []
+    (a, b), (left, right) = operands[-2:], out.args[-2:]
+    x, y = matrices(a, left.shape, False), matrices(b, right.shape, True)
+    k = left.shape[-1]
+    m, n = out.shape[-2:] if right.ndim > 1 else (out.shape[0], 1)
     element, stack = Type.from_dtype(out.dtype), out.shape[: out.ndim - 2]
     if not out.size:
         return
     if k and not element.is_complex and (n == 1 and is_column(y) or m == 1 and is_row(x)):
-        write_vector_products(call, x, y, (m, n, k), stack)
-        return
+        write_vector_products(call, (x, y, *initial), (m, n, k), stack)
+    else:
+        write_matrix_products(call, (x, y, *initial), (m, n, k), stack)
+    if is_sum:
+        call.name += ", added to"
+
+
+def write_matrix_products(
+    call: RoutineCall, operands: Sequence[Matrices], sizes: tuple[int, int, int], stack: tuple[int, ...]
+) -> None:
+    """Products of matrices, by their shape."""
+    out, (x, y, *initial), (m, n, k) = call.node, operands, sizes
+    element = Type.from_dtype(out.dtype)
     small = SmallProduct(element.kind, m, n, k, x.is_transposed, y.is_transposed, x.stride, y.stride)
-    length = piece_length(out)
+    length = None if initial else piece_length(out)
     if length is not None and small._replace(k=length).is_native(True):
         write_long_product(call, small, length, x, y)
     elif small.is_native(call.is_in_loop):
-        write_small_products(call, small, x, y, stack)
-    elif is_gram(out):
+        added = small._replace(initial_stride=initial[0].stride) if initial else small
+        write_small_products(call, added, operands, stack)
+    elif not initial and is_gram(out):
         write_gram(call, m, k, x.pointer, x.is_transposed, x.stride)
     else:
         call.name = "gemm"
-        write = lambda x, y, result: write_gemm(call, element, (m, n, k), x, y, result)
-        for_each(call.code, element, stack, (x, y), call.result, m * n, write)
+        write = lambda operands, result: write_gemm(call, element, sizes, operands, result)
+        for_each(call.code, element, stack, operands, call.result, m * n, write)
+
+
+def adds_in_place(node: Operation, strides: Sequence[tuple[int, ...]], is_in_loop: bool) -> bool:
+    """Whether a product with these strides of its operands is added in the memory of its first one: by BLAS.
+
+    Other functions compute some elements twice, and must not read what they have written.
+    """
+    initial, *factors = node.args
+    if strides[0] != contiguous_strides(initial.shape):
+        return False
+    (left, _), (right, _) = shapes = [
+        as_matrices(a.shape, b, i == 1) for i, (a, b) in enumerate(zip(factors, strides[1:], strict=True))
+    ]
+    m, k, n = left[-2], left[-1], right[-1]
+    if min(m, n) == 1:
+        return False
+    (is_x_transposed, x_stride), (is_y_transposed, y_stride) = [orientation(*shape) for shape in shapes]
+    kind = Type.from_dtype(node.dtype).kind
+    return not SmallProduct(kind, m, n, k, is_x_transposed, is_y_transposed, x_stride, y_stride).is_native(is_in_loop)
 
 
 def for_each(
@@ -92,13 +151,13 @@ def for_each(
     operands: Sequence[Matrices],
     result: Lanes,
     size: int,
-    write: Callable[[Matrices, Matrices, Lanes], None],
+    write: Callable[[Sequence[Matrices], Lanes], None],
     bounds: tuple[Lanes, Lanes] | None = None,
 ) -> None:
     """Write something for each matrix of a stack, or for those within bounds; a result has `size` elements."""
-    count, (x, y) = math.prod(stack), operands
+    count = math.prod(stack)
     if count == 1 and bounds is None:
-        write(x, y, result)
+        write(operands, result)
         return
     with code.loop(*(bounds or (0, count))) as i:
         indices, rest = [], i
@@ -113,66 +172,67 @@ def for_each(
                     pointer = code.offset(pointer, index * step, element)
             return operand._replace(pointer=pointer)
 
-        write(at(x), at(y), code.offset(result, i * size, element))
+        write(list(map(at, operands)), code.offset(result, i * size, element))
 
 
 def write_vector_products(
-    call: RoutineCall, x: Matrices, y: Matrices, sizes: tuple[int, int, int], stack: tuple[int, ...]
+    call: RoutineCall, operands: Sequence[Matrices], sizes: tuple[int, int, int], stack: tuple[int, ...]
 ) -> None:
     """Products of matrices and vectors; a row times a matrix is its transpose times a column."""
-    m, n, k = sizes
+    (m, n, k), (x, y, *initial) = sizes, operands
     call.name = "gemv"
     element, size = Type.from_dtype(call.node.dtype), max(m, n)
     matrix_is_x = n == 1 and is_column(y)
     is_transposed, stride = (x.is_transposed, x.stride) if matrix_is_x else (not y.is_transposed, y.stride)
-    product = VectorProduct(element.kind, size, k, is_transposed, stride)
+    product = VectorProduct(element.kind, size, k, is_transposed, stride, bool(initial))
     call.define(product.name, ("ptr %table", "i64 %begin", "i64 %end"), product.write)
 
-    def write(x: Matrices, y: Matrices, result: Lanes) -> None:
+    def write(operands: Sequence[Matrices], result: Lanes) -> None:
+        x, y, *initial = [operand.pointer for operand in operands]
         matrix, vector = (x, y) if matrix_is_x else (y, x)
-        pointers = matrix.pointer, vector.pointer, result
-        call.run_on_all_cores(product.name, pointers, size, product.grain, 2 * size * k)
+        call.run_on_all_cores(product.name, (matrix, vector, result, *initial), size, product.grain, 2 * size * k)
 
-    for_each(call.code, element, stack, (x, y), call.result, size, write)
+    for_each(call.code, element, stack, operands, call.result, size, write)
 
 
-ROWS = "ptr noalias %x", "ptr noalias %y", "ptr noalias %result", "i64 %begin", "i64 %end"
 PART = "ptr %table", "i64 %begin", "i64 %end"
 
 
 def write_small_products(
-    call: RoutineCall, product: SmallProduct, x: Matrices, y: Matrices, stack: tuple[int, ...]
+    call: RoutineCall, product: SmallProduct, operands: Sequence[Matrices], stack: tuple[int, ...]
 ) -> None:
     """Products by a function of their own: a stack of them, or the rows of one, on all cores if there is much to do."""
     call.name = "product"
-    call.define(product.name, ROWS, product.write)
+    call.define(product.name, product.parameters, product.write)
     element, size = Type.from_dtype(call.node.dtype), product.m * product.n
     count = call.node.size // size
 
     def write_part(code: Code) -> None:
         """The function of a table and a part: of the stack, or of the rows of one product."""
-        (a, b, result), begin, end = part_of(code)
-        operands = x._replace(pointer=a), y._replace(pointer=b)
+        (*pointers, result), begin, end = part_of(code, len(operands) + 1)
+        own = [operand._replace(pointer=pointer) for operand, pointer in zip(operands, pointers, strict=True)]
         if count == 1:
-            code.do(f"call void @{product.name}({a.typed}, {b.typed}, {result.typed}, {begin.typed}, {end.typed})")
+            run(code, own, result, begin, end)
             return
-        for_each(code, element, stack, operands, result, size, lambda a, b, c: whole(code, a, b, c), (begin, end))
+        first, last = code.constant(0, I64), code.constant(product.m, I64)
+        for_each(code, element, stack, own, result, size, lambda a, c: run(code, a, c, first, last), (begin, end))
 
-    def whole(code: Code, a: Matrices, b: Matrices, result: Lanes) -> None:
-        code.do(
-            f"call void @{product.name}({a.pointer.typed}, {b.pointer.typed}, {result.typed}, i64 0, i64 {product.m})"
-        )
+    def run(code: Code, operands: Sequence[Matrices], result: Lanes, begin: Lanes, end: Lanes) -> None:
+        arguments = *[operand.pointer for operand in operands], result, begin, end
+        code.do(f"call void @{product.name}({', '.join(a.typed for a in arguments)})")
 
-    name = f"{product.name}.of{'x'.join(map(str, stack))}.{'x'.join(map(str, (*x.steps, 0, *y.steps)))}"
+    steps = ".".join("x".join(map(str, operand.steps)) for operand in operands)
+    name = f"{product.name}.of{'x'.join(map(str, stack))}.{steps}"
     call.define(name, PART, write_part)
     extent, grain = (product.m, 8) if count == 1 else (count, 1)
-    call.run_on_all_cores(name, (x.pointer, y.pointer, call.result), extent, grain, count * size * product.k // WORK)
+    pointers = *[operand.pointer for operand in operands], call.result
+    call.run_on_all_cores(name, pointers, extent, grain, count * size * product.k // WORK)
 
 
-def part_of(code: Code) -> tuple[list[Lanes], Lanes, Lanes]:
-    """The addresses of the table of a function of a part: two operands and a result; and the bounds of the part."""
+def part_of(code: Code, count: int) -> tuple[list[Lanes], Lanes, Lanes]:
+    """So many addresses of the table of a function of a part, the result last; and the bounds of the part."""
     table, begin, end = Lanes(code, "%table", PTR), Lanes(code, "%begin", I64), Lanes(code, "%end", I64)
-    return [code.load(code.offset(table, i, PTR), PTR) for i in range(3)], begin, end
+    return [code.load(code.offset(table, i, PTR), PTR) for i in range(count)], begin, end
 
 
 def write_long_product(call: RoutineCall, product: SmallProduct, length: int, x: Matrices, y: Matrices) -> None:
@@ -181,10 +241,10 @@ def write_long_product(call: RoutineCall, product: SmallProduct, length: int, x:
     piece, last, count = pieces(product, length)
     for function in (piece, last):
         if function is not None:
-            call.define(function.name, ROWS, function.write)
+            call.define(function.name, function.parameters, function.write)
 
     def write_part(code: Code) -> None:
-        (a, b, results), begin, end = part_of(code)
+        (a, b, results), begin, end = part_of(code, 3)
 
         def run(function: SmallProduct, i: Lanes) -> None:
             arguments = ", ".join(p.typed for p in write_piece(code, product, length, i, a, b, results))
@@ -212,10 +272,12 @@ def write_long_product(call: RoutineCall, product: SmallProduct, length: int, x:
 
 
 def write_gemm(
-    call: RoutineCall, element: Type, sizes: tuple[int, int, int], x: Matrices, y: Matrices, result: Lanes
+    call: RoutineCall, element: Type, sizes: tuple[int, int, int], operands: Sequence[Matrices], result: Lanes
 ) -> None:
-    """Call gemm for one product."""
-    m, n, k = sizes
+    """Call gemm for one product, after what it is added to has been copied to the result."""
+    (m, n, k), (x, y, *initial) = sizes, operands
+    if initial and not call.is_in_place:
+        copy_rows(call.code, element, m, n, initial[0], result)
     call.blas(
         f"{blas_letter(call.node.dtype)}gemm",
         *("NT"[y.is_transposed], "NT"[x.is_transposed]),
@@ -223,10 +285,20 @@ def write_gemm(
         1.0,
         *(y.pointer, max(y.stride, 1)),
         *(x.pointer, max(x.stride, 1)),
-        0.0,
+        1.0 if initial else 0.0,
         *(result, n),
         element=element,
     )
+
+
+def copy_rows(code: Code, element: Type, m: int, n: int, rows: Matrices, result: Lanes) -> None:
+    """Copy the rows of one matrix to the result; they may all be one."""
+    size = n * element.bits // 8
+    if rows.stride == n or m == 1:
+        code.copy(result, rows.pointer, m * size)
+        return
+    with code.loop(0, m) as i:
+        code.copy(code.offset(result, i * n, element), code.offset(rows.pointer, i * rows.stride, element), size)
 
 
 def can_multiply(node: Operation) -> bool:
@@ -237,4 +309,12 @@ def can_multiply(node: Operation) -> bool:
     return are_float_stacks(node)
 
 
-MATMUL = Routine(write_matmul, can_multiply, workspace=workspace, reads_strided=True)
+MATMUL = Routine(
+    write_matmul, can_multiply, workspace=workspace, reads_strided=lambda i, shape, strides: is_factor(shape, strides)
+)
+MATMUL_SUM = Routine(
+    write_matmul,
+    lambda node: True,  # a pass makes it, of products that are native
+    reads_strided=lambda i, shape, strides: (is_factor if i else is_summand)(shape, strides),
+    updates=adds_in_place,
+)

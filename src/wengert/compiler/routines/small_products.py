@@ -4,7 +4,8 @@ A call of BLAS takes longer than a small product itself: it copies its operands 
 of the result stays in registers while the sum runs. Rows of the right operand are read as vectors, and elements of the
 left one are broadcast; so each element of the result is summed in order, whatever the vectors. If the right operand is
 stored by columns, it is transposed first if it is tiny; otherwise both operands are read along the sum, and lanes are
-added up at the end. Rows of the result may be computed on several cores, each in the same order.
+added up at the end. Rows of the result may be computed on several cores, each in the same order. Sums begin with zeros,
+or with the numbers that the product is added to.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ FEWEST = 4
 class SmallProduct(NamedTuple):
     """A product of an m x k matrix and a k x n matrix, of which each may be stored transposed.
 
-    The rows in memory begin `x_stride` and `y_stride` elements after each other.
+    The rows in memory begin `x_stride` and `y_stride` elements after each other. With `initial_stride`, the product is
+    added to a matrix whose rows are so far apart; if it is 0, to the same row everywhere.
     """
 
     kind: str
@@ -48,12 +50,20 @@ class SmallProduct(NamedTuple):
     is_y_transposed: bool
     x_stride: int
     y_stride: int
+    initial_stride: int | None = None
 
     @property
     def name(self) -> str:
         """The name of its function."""
         forms = "NT"[self.is_x_transposed] + "NT"[self.is_y_transposed]
-        return f"wengert.product.{self.kind}.{self.m}x{self.k}x{self.n}.{forms}.{self.x_stride}.{self.y_stride}"
+        added = "" if self.initial_stride is None else f".to.{self.initial_stride}"
+        return f"wengert.product.{self.kind}.{self.m}x{self.k}x{self.n}.{forms}.{self.x_stride}.{self.y_stride}{added}"
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The parameters of its function."""
+        initial = () if self.initial_stride is None else ("ptr noalias %initial",)
+        return "ptr noalias %x", "ptr noalias %y", *initial, "ptr noalias %result", "i64 %begin", "i64 %end"
 
     @property
     def most_lanes(self) -> int:
@@ -86,7 +96,7 @@ class SmallProduct(NamedTuple):
         return lanes
 
     def write(self, code: Code) -> None:
-        """Add the lines of its function of the addresses %x, %y and %result, for the rows from %begin to %end."""
+        """Add the lines of its function of addresses, for the rows from %begin to %end."""
         writer = SumWriter(self, code) if self.is_along_sum else RowWriter(self, code)
         writer.write()
 
@@ -97,7 +107,8 @@ class BlockWriter:
     def __init__(self, product: SmallProduct, code: Code):
         self.product, self.code = product, code
         self.element = Type(product.kind)
-        self.x, self.y, self.result = [Lanes(self.code, name, PTR) for name in ("%x", "%y", "%result")]
+        names = "%x", "%y", "%initial", "%result"
+        self.x, self.y, self.initial, self.result = [Lanes(self.code, name, PTR) for name in names]
         registers = 16 if vector_bytes() >= 64 else 8
         self.accumulators = registers // 2 if self.element.is_complex else registers
 
@@ -120,9 +131,12 @@ class BlockWriter:
         """An index."""
         return self.code.constant(value, I64)
 
-    def sum_blocks(self, type: Type, rows: int, columns: int) -> list[list[Variable]]:
-        """Variables for the sums of a block."""
-        return [[Variable(self.code, type, 0.0) for _ in range(columns)] for _ in range(rows)]
+    def read_initial(self, type: Type, row: Lanes, column: Lanes) -> Lanes | None:
+        """Neighbouring elements of what the product is added to; None are zeros."""
+        stride = self.product.initial_stride
+        if stride is None:
+            return None
+        return self.read(self.initial, row * stride + column if stride else column, type)
 
     def add_products(self, sums: list[list[Variable]], x: Sequence[Lanes], y: Sequence[Lanes]) -> None:
         """Add the products of all pairs to the sums."""
@@ -168,7 +182,8 @@ class RowWriter(BlockWriter):
         """Elements of the left operand times vectors of the right one."""
         code, product = self.code, self.product
         stride = product.x_stride
-        sums = self.sum_blocks(self.vector, rows, len(columns))
+        first = lambda r, j: self.read_initial(self.vector, i + r, j) or 0.0
+        sums = [[Variable(code, self.vector, first(r, j)) for j in columns] for r in range(rows)]
         with code.loop(0, product.k) as p:
             y = [self.read(self.y, p * self.y_stride + j, self.vector) for j in columns]
             at = lambda r: p * stride + (i + r) if product.is_x_transposed else (i + r) * stride + p
@@ -196,7 +211,7 @@ class SumWriter(BlockWriter):
         """Vectors of the left operand times vectors of the right one; their lanes are added up."""
         code, k = self.code, self.product.k
         vector = Type(self.product.kind, self.product.most_lanes)
-        sums = self.sum_blocks(vector, rows, len(columns))
+        sums = [[Variable(code, vector, 0.0) for _ in columns] for _ in range(rows)]
         with code.loop(0, k, vector.lanes) as p:
             y = [self.read(self.y, j * self.product.y_stride + p, vector) for j in columns]
             x = [self.read(self.x, (i + r) * self.product.x_stride + p, vector) for r in range(rows)]
@@ -204,4 +219,5 @@ class SumWriter(BlockWriter):
         for r, row in enumerate(sums):
             for total, j in zip(row, columns, strict=True):
                 folded = fold_lanes(lambda a, b: a + b, total.load())
-                self.write_result(folded, i + r, j)
+                first = self.read_initial(self.element, i + r, j)
+                self.write_result(folded if first is None else first + folded, i + r, j)

@@ -46,16 +46,17 @@ class SortKey(NamedTuple):
         """The integer of which only the sign is set."""
         return -(1 << (self.bits - 1))
 
-    def of(self, x: Lanes) -> Lanes:
-        """The integer for a number, in 64 bits."""
+    def integer(self, x: Lanes) -> Lanes:
+        """The integers for numbers, with as many bits."""
         if self.type.is_float:
             bits = (x + 0.0).bits()  # -0.0 becomes 0.0
-            key = select(x.is_nan(), bits.like(-1), bits ^ ((bits >> (self.bits - 1)) | self.least))
-        else:
-            key = x ^ self.least if self.bits > 8 else x
-        if self.bits == 64:
-            return key
-        return x.code.add(f"zext {key.typed} to i64", I64)
+            return select(x.is_nan(), bits.like(-1), bits ^ ((bits >> (self.bits - 1)) | self.least))
+        return x ^ self.least if self.bits > 8 else x
+
+    def of(self, x: Lanes) -> Lanes:
+        """The integer for a number, in 64 bits."""
+        key = self.integer(x)
+        return key if self.bits == 64 else x.code.add(f"zext {key.typed} to i64", I64)
 
     def number(self, key: Lanes) -> Lanes:
         """The number for an integer."""
@@ -189,21 +190,21 @@ def write_sort(call: RoutineCall) -> None:
     parameters = ["ptr noalias %x", "ptr noalias %result", "ptr noalias %work", "i64 %n", "i64 %stride"]
     call.define(name, parameters, lambda code: write(RowCode(code, key, has_index)))
     call.name = f"{call.name} by {method}"
-    for_each_row(call, name)
+    rows = Rows.of(call.node)
+    for_each_row(call, name, rows, row_workspace(call.node) if rows.n > SHORT else 0)
 
 
-def for_each_row(call: RoutineCall, name: str) -> None:
-    """Call a function for each row, on all cores if there are many."""
+def for_each_row(call: RoutineCall, name: str, results: Rows, size: int) -> None:
+    """Call a function for each row, on all cores if there are many; `size` are the bytes of its workspace."""
     node, rows = call.node, Rows.of(call.node)
     x, result = call.operands[0].pointer, call.result
     work = call.workspace if call.workspace is not None else Lanes(call.code, "null", PTR)
     parts = digit_parts(node)
-    size = row_workspace(node) if rows.n > SHORT else 0
     element, out = Type.from_dtype(node.args[0].dtype).in_memory, Type.from_dtype(node.dtype).in_memory
 
     def write_row(code: Code, row: Lanes, x: Lanes, result: Lanes, work: Lanes) -> None:
-        start = rows.start(row)
-        arguments = [code.offset(x, start, element), code.offset(result, start, out), work]
+        start, result_start = rows.start(row), results.start(row)
+        arguments = [code.offset(x, start, element), code.offset(result, result_start, out), work]
         numbers = [code.constant(rows.n, I64), code.constant(rows.stride, I64)]
         code.do(f"call void @{name}({', '.join(a.typed for a in (*arguments, *numbers))})")
 

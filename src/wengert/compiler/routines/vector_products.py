@@ -25,7 +25,8 @@ PANEL = 1 << 13
 class VectorProduct(NamedTuple):
     """A product of an m x k matrix and a vector.
 
-    The matrix, or its transpose, is stored by rows, of which one begins `stride` elements after the other.
+    The matrix, or its transpose, is stored by rows, of which one begins `stride` elements after the other. With
+    `has_initial`, the product is added to a vector.
     """
 
     kind: str
@@ -33,11 +34,13 @@ class VectorProduct(NamedTuple):
     k: int
     is_transposed: bool
     stride: int
+    has_initial: bool = False
 
     @property
     def name(self) -> str:
         """The name of its function."""
-        return f"wengert.gemv.{self.kind}.{self.m}x{self.k}.{'NT'[self.is_transposed]}.{self.stride}"
+        added = ".added" if self.has_initial else ""
+        return f"wengert.gemv.{self.kind}.{self.m}x{self.k}.{'NT'[self.is_transposed]}.{self.stride}{added}"
 
     @property
     def grain(self) -> int:
@@ -45,7 +48,10 @@ class VectorProduct(NamedTuple):
         return vector_bytes() * 8 // int(self.kind[1:])
 
     def write(self, code: Code) -> None:
-        """Add the lines of its function of a table with matrix, vector and result, and a part of the result."""
+        """Add the lines of its function of a table and a part of the result.
+
+        The table has matrix, vector and result, and what the product is added to.
+        """
         writer = ColumnWriter(self, code) if self.is_transposed else RowWriter(self, code)
         writer.write(Lanes(code, "%begin", I64), Lanes(code, "%end", I64))
 
@@ -58,7 +64,9 @@ class VectorProductWriter:
         self.element = Type(product.kind)
         self.vector = Type(product.kind, product.grain)
         table = Lanes(code, "%table", PTR)
-        self.x, self.y, self.out = [code.load(code.offset(table, i, PTR), PTR) for i in range(3)]
+        entry = lambda i: code.load(code.offset(table, i, PTR), PTR)
+        self.x, self.y, self.out = map(entry, range(3))
+        self.initial = entry(3) if product.has_initial else None
 
     def read(self, base: Lanes, index: Lanes | int, type: Type) -> Lanes:
         """Neighbouring elements."""
@@ -84,10 +92,16 @@ class RowWriter(VectorProductWriter):
             i = code.intrinsic("smin", I64, first, first.like(m - rows)) if m % rows else first
             sums = self.sum_rows([self.row(i + r) for r in range(rows)])
             if rows == self.vector.lanes:
-                self.store(fold_rows(sums), i)
+                self.store_sum(fold_rows(sums), i)
             else:
                 for r, total in enumerate(sums):
-                    self.store(fold_lanes(lambda a, b: a + b, total), i + r)
+                    self.store_sum(fold_lanes(lambda a, b: a + b, total), i + r)
+
+    def store_sum(self, value: Lanes, index: Lanes) -> None:
+        """Neighbouring elements of the result, added to what the product is added to."""
+        if self.initial is not None:
+            value = self.read(self.initial, index, value.type) + value
+        self.store(value, index)
 
     def sum_rows(self, rows: list[Lanes]) -> list[Lanes]:
         """The products of rows with the vector, added up in lanes."""
@@ -134,14 +148,15 @@ class ColumnWriter(VectorProductWriter):
             self.add_block(code.constant(whole, I64), k - whole, start, stop, type)
 
     def add_block(self, i: Lanes, count: int, start: Lanes, stop: Lanes, type: Type, is_first: bool = False) -> None:
-        """Add so many rows, each times an element of the vector; the first ones to zeros."""
+        """Add so many rows, each times an element of the vector; the first ones to the initial numbers."""
         code = self.code
         rows = [self.row(i + r) for r in range(count)]
         factors = [self.read(self.y, i + r, self.element) for r in range(count)]
         if type.lanes > 1:
             factors = [splat(factor, type.lanes) for factor in factors]
         with code.loop(start, stop, type.lanes) as j:
-            total = code.constant(0.0, type) if is_first else self.read(self.out, j, type)
+            before = self.initial if is_first else self.out
+            total = code.constant(0.0, type) if before is None else self.read(before, j, type)
             for row, factor in zip(rows, factors, strict=True):
                 total = fma(self.read(row, j, type), factor, total)
             self.store(total, j)

@@ -9,6 +9,7 @@ one loop, unless it would use too many arrays (`schedule_steps.py`).
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from wengert.compiler.forms.classify import COMPUTED, Form, form_of, operation_cost, scalar_operations
 from wengert.compiler.forms.lowering import MatrixFunction, Routine, lowering_of
@@ -16,6 +17,7 @@ from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.schedule.affine import loop_position, reshape_position
 from wengert.compiler.schedule.gather import Written
 from wengert.compiler.schedule.narrow_products import in_narrow_rows
+from wengert.compiler.schedule.product_sums import add_to_products
 from wengert.compiler.schedule.scatter_kernels import can_join, is_scattered_from_memory, join, store_parts
 from wengert.compiler.schedule.schedule_steps import order_steps
 from wengert.compiler.schedule.short_rows import (
@@ -28,6 +30,7 @@ from wengert.compiler.schedule.short_rows import (
     shows_rows,
 )
 from wengert.compiler.schedule.strides import Strides, layout_of
+from wengert.compiler.schedule.symmetric_products import read_triangles
 from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a
@@ -77,7 +80,7 @@ class Schedule:
         for node in self.graph.nodes:
             self.decide_stage(node)
         for out in self.graph.outputs:
-            self.store(out)
+            self.store_output(out)
         self.delay_to_uses()
         self.store_late_uses()
         self.steps = order_steps(self)
@@ -115,7 +118,8 @@ class Schedule:
             self.rows, self.graph = narrow
             self.forms = {node: form_of(node, self.rows) for node in self.graph.nodes}
             return
-        self.forms = plain
+        self.graph = read_triangles(add_to_products(graph, plain, self.is_body), self.is_body)
+        self.forms = {node: plain.get(node) or form_of(node, ()) for node in self.graph.nodes}
 
     def loop_ndim(self, node: Node) -> int:
         """The number of axes of a value that are looped over to compute it; the others are unrolled."""
@@ -282,11 +286,20 @@ class Schedule:
                 self.stages[node] = self.ready(base) if base in self.stored else self.stages[base]
             self.stored[node] = None
 
+    def store_output(self, node: Node) -> None:
+        """Keep an output in memory: a reshaped result of a routine is that result."""
+        if self.forms[node] is Form.VIEW and is_a(node, *RESHAPES) and node not in self.stored:
+            base = node.args[0]
+            if self.forms[base] is Form.ROUTINE and base in self.stored:
+                self.aliases.setdefault(node, base)
+        self.store(node)
+
     def store_operand(self, consumer: Operation, node: Node) -> None:
         """Keep an operand of a routine or a fallback in memory."""
         routine = lowering_of(consumer, Routine) if self.forms[consumer] is Form.ROUTINE else None
-        if routine is not None and routine.reads_strided:
-            layout = layout_of(node, self.forms, self.aliases, self.stored.__contains__)
+        if routine is not None and routine.reads_strided is not None:
+            is_readable = partial(routine.reads_strided, consumer.args.index(node))
+            layout = layout_of(node, self.forms, self.aliases, self.stored.__contains__, is_readable)
             if layout is not None:
                 self.layouts[consumer, node] = layout
                 self.store(layout.base)

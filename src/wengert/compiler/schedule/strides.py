@@ -28,9 +28,13 @@ def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def layout_of(
-    node: Node, forms: Mapping[Node, Form], aliases: Mapping[Node, Node], is_stored: Callable[[Node], bool]
+    node: Node,
+    forms: Mapping[Node, Form],
+    aliases: Mapping[Node, Node],
+    is_stored: Callable[[Node], bool],
+    is_readable: Callable[[tuple[int, ...], tuple[int, ...]], bool],
 ) -> Strides | None:
-    """The layout of a view of a value that is in memory, or would be as large; None if it has none for a product."""
+    """The layout of a view of a value that is in memory, or would be as large; None if it is not readable."""
     position, base = loop_position(node.shape), node
     while forms[base] is Form.VIEW and not is_stored(base) and base not in aliases:
         assert isinstance(base, Operation)
@@ -46,13 +50,27 @@ def layout_of(
     return Strides(base, index.constant, strides) if is_at_hand and is_readable(node.shape, strides) else None
 
 
-def is_readable(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+def is_factor(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     """Whether a product can read a vector, or matrices by rows or by columns, at these strides."""
     if min(strides, default=0) < 0 or 0 in shape:
         return False
     if len(shape) < 2:
         return strides == (1,)
     return matrix_stride(shape, strides) is not None
+
+
+def is_summand(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether a product can be added to a vector, or to matrices by rows, of which all may be one row."""
+    if min(strides, default=0) < 0 or 0 in shape:
+        return False
+    if len(shape) < 2 or shape[-1] == 1:
+        return strides[-min(len(shape), 2)] == 1
+    return strides[-1] == 1 and (strides[-2] == 0 or strides[-2] >= shape[-1] or shape[-2] == 1)
+
+
+def is_by_rows(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether a matrix is stored by rows that do not overlap."""
+    return 0 not in shape and strides[-1] == 1 and strides[-2] >= shape[-1]
 
 
 def matrix_stride(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[bool, int] | None:

@@ -25,8 +25,40 @@ _argsort = nondifferentiable(
     "argsort", np.argsort, takes_params=True, batch=shift_axis,
     cases=(case((4, 3), axis=0, kind=None), case((0,), axis=0, kind="stable")), reason=ORDER,
 )  # fmt: skip
+
+
+def positions_of(kth: int | tuple[int, ...], n: int) -> np.ndarray:
+    """Positions in a row of n elements, each once and in order."""
+    return np.unique(np.asarray(kth, np.intp).ravel() % max(n, 1))
+
+
+def _partition_order(x: Any, kth: int | tuple[int, ...], axis: int, kind: str) -> Any:
+    """The order of a partition in which all elements between those at `kth` stay in theirs.
+
+    NumPy's own order depends on the processor.
+    """
+    ordered = np.partition(x, kth, axis, kind)  # type: ignore[call-overload]  # it is NumPy's only kind
+    side = np.zeros(x.shape, np.uint16)
+    for k in positions_of(kth, x.shape[axis]).tolist():
+        before, own = _split_at(x, np.take(ordered, [k], axis), k, axis)
+        side += ~before
+        side += ~(before | own)
+    return np.argsort(side, axis, kind="stable")
+
+
+def _split_at(x: Any, value: Any, k: int, axis: int) -> tuple[Any, Any]:
+    """What is before position k of a stable order, where the `value` is, and which element is there."""
+    if x.dtype.kind == "c":  # with several kinds of NaN
+        rank = np.argsort(np.argsort(x, axis, kind="stable"), axis)
+        return rank < k, rank == k
+    is_less = (x < value) | ((value != value) & (x == x))  # NaNs are equal, and last
+    is_equal = ~is_less & ~((x > value) | ((x != x) & (value == value)))
+    rank = np.cumsum(is_equal, axis) + (np.sum(is_less, axis, keepdims=True) - 1)
+    return is_less | (is_equal & (rank < k)), is_equal & (rank == k)
+
+
 _argpartition = nondifferentiable(
-    "argpartition", np.argpartition, takes_params=True, batch=shift_axis,
+    "argpartition", _partition_order, takes_params=True, batch=shift_axis,
     cases=(case((5, 2), kth=(1, 3), axis=0, kind="introselect"),), reason=ORDER,
 )  # fmt: skip
 _searchsorted = nondifferentiable(
@@ -118,6 +150,8 @@ def _order(a: Any, axis: int, kind: str | None, descending: bool) -> Any:
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Any:
     """A copy with the elements `kth` where sorting would put them, smaller ones before and larger ones behind.
 
+    What is between them is in no order that is specified.
+
     >>> float(partition([3.0, 1.0, 2.0], 0)[0])
     1.0
     """
@@ -130,7 +164,7 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
 
 @implements(np.argpartition)
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Any:
-    """The indices that partition an array.
+    """The indices that partition an array; between the elements `kth`, indices rise.
 
     >>> int(argpartition([3.0, 1.0, 2.0], 0)[0])
     1

@@ -9,6 +9,7 @@ from wengert.graph.graph import Graph
 from wengert.graph.passes.bodies import improve_bodies
 from wengert.graph.passes.dead import remove_dead
 from wengert.graph.passes.fold import fold
+from wengert.graph.passes.joins import join_pieces
 from wengert.graph.passes.recompute import recompute
 from wengert.graph.passes.reductions import shorten_reductions
 from wengert.graph.passes.simplify import simplify
@@ -24,6 +25,7 @@ REWRITES: tuple[Pass, ...] = (
     merge_common,
     simplify,
     merge_views,
+    join_pieces,
     add_at_indices,
     shorten_reductions,
 )

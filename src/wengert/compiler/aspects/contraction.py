@@ -24,6 +24,9 @@ SMALL_PRODUCT = 512
 """
 NARROW, TALL = 16, 64
 """So does a product of tall matrices with at most so many columns."""
+SMALL_MATRIX = 9
+"""A matrix of at most so many elements that is multiplied with a long array, or is the result of long sums, is unrolled.
+"""
 
 lowering.enter(MATMUL, ops.matmul)
 
@@ -95,9 +98,12 @@ def product(x: Any, y: Any, may_stay: bool = False) -> Any:
 
 @expansion(_einsum)
 def expand_einsum(x: Any, y: Any, subscripts: str) -> Any:
-    """A matrix product, or a multiplication if nothing is summed."""
+    """A matrix product, a multiplication if nothing is summed, or sums for each element of a small matrix."""
     if x.dtype.kind == "b" or y.dtype.kind == "b":
         return None
+    unrolled = unroll_einsum(x, y, subscripts)
+    if unrolled is not None:
+        return unrolled
     plan = layout(subscripts)
     if plan.is_exchanged:
         x, y = y, x
@@ -112,3 +118,55 @@ def expand_einsum(x: Any, y: Any, subscripts: str) -> Any:
     x = reshape(x, (*x.shape[:stack_], math.prod(x.shape[stack_ : stack_ + rows]), summed))
     y = reshape(y, (*y.shape[:stack_], summed, math.prod(y.shape[y.ndim - columns :])))
     return transpose(reshape(product(x, y), shape), plan.out_order)
+
+
+def unroll_einsum(x: Any, y: Any, subscripts: str) -> Any:
+    """Sums for each element of a small matrix, with the axes of the other arrays where they are; None for others.
+
+    A product of a small matrix with one axis of a long array is a stack of sums of few terms. Two long arrays that have
+    a small matrix as product have one long sum for each of its elements. One loop computes all of these sums.
+    """
+    labels, out = subscripts.split("->")
+    x_labels, y_labels = labels.split(",")
+    dtype = np.result_type(x.dtype, y.dtype)
+    summed = [c for c in x_labels if c not in out]
+    has_stack = any(c in x_labels and c in y_labels for c in out)
+    if has_stack or not summed or sorted(summed) != sorted(c for c in y_labels if c not in out) or dtype.kind not in "fc":
+        return None
+    x, y = astype(x, dtype, copy=False), astype(y, dtype, copy=False)
+    for small, s, large, t in ((x, x_labels, y, y_labels), (y, y_labels, x, x_labels)):
+        if len(s) == len(summed) + 1 and small.size <= SMALL_MATRIX and large.size >= TALL * small.size:
+            return apply_small_matrix(small, s, large, t, summed, out)
+    rows, columns = [c for c in x_labels if c in out], [c for c in y_labels if c in out]
+    size = math.prod([*x.shape, *y.shape]) // max(math.prod([x.shape[x_labels.index(c)] for c in summed]) ** 2, 1)
+    if len(rows) <= 1 and len(columns) <= 1 and size <= SMALL_MATRIX and min(x.size, y.size) >= TALL * size:
+        return sum_products(x, x_labels, y, y_labels, summed, out)
+    return None
+
+
+def apply_small_matrix(small: Any, s: str, large: Any, t: str, summed: list[str], out: str) -> Any:
+    """The product of a small matrix with some axes of a long array: a stack of sums of few terms."""
+    (row,) = [c for c in s if c in out]
+    kept = [c for c in out if c != row]
+    matrix = transpose(small, [s.index(c) for c in (row, *summed)])
+    terms = transpose(large, [t.index(c) for c in (*summed, *kept)])
+    axes = tuple(range(len(summed)))
+    rows = [reshape(matrix[i], (*matrix.shape[1:], *(1,) * len(kept))) for i in range(matrix.shape[0])]
+    return stack([sum_(multiply(factors, terms), axes) for factors in rows], axis=out.index(row))
+
+
+def sum_products(x: Any, x_labels: str, y: Any, y_labels: str, summed: list[str], out: str) -> Any:
+    """The product of two long arrays that is a small matrix: one sum for each of its elements."""
+    parts = []
+    for a, labels in ((x, x_labels), (y, y_labels)):
+        kept = [c for c in labels if c in out]
+        first = transpose(a, [labels.index(c) for c in (*kept, *summed)])
+        parts.append([first[i] for i in range(first.shape[0])] if kept else [first])
+    sums = [[sum_(multiply(u, v)) for v in parts[1]] for u in parts[0]]
+    if len(out) == 2 and out[0] in y_labels:
+        sums = [list(row) for row in zip(*sums, strict=True)]
+    flat = [element for row in sums for element in row]
+    lengths = [len(part) for part, labels in zip(parts, (x_labels, y_labels), strict=True) if any(c in out for c in labels)]
+    if len(out) == 2 and out[0] in y_labels:
+        lengths.reverse()
+    return reshape(stack(flat), tuple(lengths))

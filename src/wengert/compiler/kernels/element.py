@@ -188,7 +188,7 @@ class Elements(ElementSources):
         type = Type.from_dtype(node.dtype).in_memory
         index = flat_index(position, node.shape)
         base, is_overwritten = self.pointers.source(node), node in self.overwritten
-        if mask is None and lane_stride(index)[0] > 1 and node.dtype.kind != "c":
+        if mask is None and lane_stride(index)[0] > 1:
             column = self.read_column(base, index, type, node.size, is_overwritten)
             if column is not None:
                 return column.ne(0) if node.dtype.kind == "b" else column

@@ -95,7 +95,8 @@ class KernelWriter:
             ScatterWriter(self, begin, end).write()
             self.return_status()
             return self.function(*plan.parts, plan.is_cut, self.combination() if plan.is_cut_in_pieces else None)
-        is_cut, outer = bool(plan.cuts), next(iter([*plan.kept_axes, *plan.reduced_axes]), None)
+        is_cut, long = bool(plan.cuts), [axis for axis in plan.kept_axes if plan.domain[axis] > 1]
+        outer = next(iter([*long, *plan.kept_axes, *plan.reduced_axes]), None)
         with ExitStack() as loops:
             piece = loops.enter_context(self.loop(begin, end, 1)) if is_cut else None
             for axis in plan.kept_axes:

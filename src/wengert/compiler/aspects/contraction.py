@@ -25,8 +25,7 @@ SMALL_PRODUCT = 512
 NARROW, TALL = 16, 64
 """So does a product of tall matrices with at most so many columns."""
 SMALL_MATRIX = 9
-"""A matrix of at most so many elements that is multiplied with a long array, or is the result of long sums, is unrolled.
-"""
+"""A matrix of at most so many elements that is multiplied with a long array, or consists of long sums, is unrolled."""
 
 lowering.enter(MATMUL, ops.matmul)
 
@@ -128,45 +127,44 @@ def unroll_einsum(x: Any, y: Any, subscripts: str) -> Any:
     """
     labels, out = subscripts.split("->")
     x_labels, y_labels = labels.split(",")
-    dtype = np.result_type(x.dtype, y.dtype)
+    dtype, plan = np.result_type(x.dtype, y.dtype), layout(subscripts)
     summed = [c for c in x_labels if c not in out]
-    has_stack = any(c in x_labels and c in y_labels for c in out)
-    if has_stack or not summed or sorted(summed) != sorted(c for c in y_labels if c not in out) or dtype.kind not in "fc":
+    if plan.stack or not summed or len(summed) != sum(c not in out for c in y_labels) or dtype.kind not in "fc":
         return None
     x, y = astype(x, dtype, copy=False), astype(y, dtype, copy=False)
     for small, s, large, t in ((x, x_labels, y, y_labels), (y, y_labels, x, x_labels)):
-        if len(s) == len(summed) + 1 and small.size <= SMALL_MATRIX and large.size >= TALL * small.size:
+        if len(s) <= len(summed) + 1 and small.size <= SMALL_MATRIX and large.size >= TALL * small.size:
             return apply_small_matrix(small, s, large, t, summed, out)
-    rows, columns = [c for c in x_labels if c in out], [c for c in y_labels if c in out]
-    size = math.prod([*x.shape, *y.shape]) // max(math.prod([x.shape[x_labels.index(c)] for c in summed]) ** 2, 1)
-    if len(rows) <= 1 and len(columns) <= 1 and size <= SMALL_MATRIX and min(x.size, y.size) >= TALL * size:
-        return sum_products(x, x_labels, y, y_labels, summed, out)
+    terms = math.prod([x.shape[x_labels.index(c)] for c in summed])
+    size = x.size * y.size // max(terms, 1) ** 2
+    if plan.rows <= 1 and plan.columns <= 1 and size <= SMALL_MATRIX and terms >= TALL:
+        return sum_elements(x, x_labels, y, y_labels, summed, out)
     return None
 
 
 def apply_small_matrix(small: Any, s: str, large: Any, t: str, summed: list[str], out: str) -> Any:
-    """The product of a small matrix with some axes of a long array: a stack of sums of few terms."""
-    (row,) = [c for c in s if c in out]
-    kept = [c for c in out if c != row]
-    matrix = transpose(small, [s.index(c) for c in (row, *summed)])
+    """The product of a small matrix or vector with a long array: a stack of sums of few terms, or one of them."""
+    row = [c for c in s if c in out]
+    kept = [c for c in out if c not in row]
+    factors = transpose(small, [s.index(c) for c in (*row, *summed)])
+    factors = reshape(factors, (*factors.shape, *(1,) * len(kept)))
     terms = transpose(large, [t.index(c) for c in (*summed, *kept)])
     axes = tuple(range(len(summed)))
-    rows = [reshape(matrix[i], (*matrix.shape[1:], *(1,) * len(kept))) for i in range(matrix.shape[0])]
-    return stack([sum_(multiply(factors, terms), axes) for factors in rows], axis=out.index(row))
+    if not row:
+        return sum_(multiply(factors, terms), axes)
+    rows = [sum_(multiply(factors[i], terms), axes) for i in range(factors.shape[0])]
+    return stack(rows, axis=out.index(row[0]))
 
 
-def sum_products(x: Any, x_labels: str, y: Any, y_labels: str, summed: list[str], out: str) -> Any:
+def sum_elements(x: Any, x_labels: str, y: Any, y_labels: str, summed: list[str], out: str) -> Any:
     """The product of two long arrays that is a small matrix: one sum for each of its elements."""
+    if out and out[0] in y_labels:
+        x, x_labels, y, y_labels = y, y_labels, x, x_labels
+    lengths = dict(zip(x_labels + y_labels, x.shape + y.shape, strict=True))
     parts = []
     for a, labels in ((x, x_labels), (y, y_labels)):
         kept = [c for c in labels if c in out]
-        first = transpose(a, [labels.index(c) for c in (*kept, *summed)])
-        parts.append([first[i] for i in range(first.shape[0])] if kept else [first])
-    sums = [[sum_(multiply(u, v)) for v in parts[1]] for u in parts[0]]
-    if len(out) == 2 and out[0] in y_labels:
-        sums = [list(row) for row in zip(*sums, strict=True)]
-    flat = [element for row in sums for element in row]
-    lengths = [len(part) for part, labels in zip(parts, (x_labels, y_labels), strict=True) if any(c in out for c in labels)]
-    if len(out) == 2 and out[0] in y_labels:
-        lengths.reverse()
-    return reshape(stack(flat), tuple(lengths))
+        ordered = transpose(a, [labels.index(c) for c in (*kept, *summed)])
+        parts.append([ordered[i] for i in range(lengths[kept[0]])] if kept else [ordered])
+    sums = [sum_(multiply(u, v)) for u in parts[0] for v in parts[1]]
+    return reshape(stack(sums), tuple([lengths[c] for c in out]))

@@ -281,11 +281,6 @@ def lowering_of(node: Operation, kind: type[L]) -> L:
     return found
 
 
-def node_pieces(node: Operation, position: Position) -> list[Position] | None:
-    """For a position in an operand of a choice, those of all operands in the result; None if it has no pieces."""
-    return lowering_of(node, Choice).pieces(position, *[a.spec for a in node.args], **node.params)
-
-
 def common_kind(operands: Sequence[Any], out: Spec) -> str:
     """The type that an operation computes in; `operands` are specs, or the types of Python numbers."""
     has_complex = any(o is complex or isinstance(o, Spec) and o.dtype.kind == "c" for o in operands)

@@ -161,16 +161,16 @@ class KernelWriter:
         """Store and accumulate for the present counters. `fresh` are the lanes that were not counted before."""
         late = []
         for node in self.kernel.maps:
-            for position in self.plan.stored_positions(node):
-                value = self.elements.at(node, position)
-                if self.elements.overwritten:
-                    late.append((node, position, value))  # after everything is read
-                else:
-                    self.elements.store(node, position, value)
+            positions = list(self.plan.stored_positions(node))
+            values = [self.elements.at(node, position) for position in positions]
+            if self.elements.overwritten:
+                late.append((node, positions, values))  # after everything is read
+            else:
+                self.elements.store(node, positions, values)
         if sums is not None:
             sums.add(which, fresh)
-        for node, position, value in late:
-            self.elements.store(node, position, value)
+        for node, positions, values in late:
+            self.elements.store(node, positions, values)
 
     def return_status(self) -> None:
         """Add the failures to the status of the program."""
@@ -232,7 +232,7 @@ class KernelWriter:
             self.write_body(sums, 0, self.fresh_lanes(i))
 
     def cut_bounds(self, axis: int, piece: Lanes) -> tuple[Lanes, Lanes]:
-        """The first and last index of a piece along one of the axes that are cut, the innermost of which counts first."""
+        """The first and last index of a piece along one of the axes that are cut; the last of them counts first."""
         axes = list(self.plan.cuts)
         parts = self.plan.cuts[axis]
         inner = math.prod([self.plan.cuts[a] for a in axes[axes.index(axis) + 1 :]])

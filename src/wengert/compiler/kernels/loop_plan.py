@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from wengert.compiler.forms.classify import Form, operation_cost
-from wengert.compiler.forms.lowering import node_pieces
 from wengert.compiler.kernels.element_sources import Element, ElementSources
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, flat_index
 from wengert.compiler.schedule.gather import Written
+from wengert.compiler.schedule.pieces import piece_positions
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.graph.ir import Node, Operation
@@ -248,7 +248,7 @@ class LoopPlan:
     def stored_positions(self, node: Node) -> Iterator[Position]:
         """The positions of a value that it stores for the present counters: of each piece, or along unrolled axes."""
         if node in self.schedule.pieces:
-            yield from node_pieces(self.schedule.pieces[node], self.counted_position) or ()
+            yield from piece_positions(self.schedule.pieces[node], self.counted_position) or ()
             return
         lead = self.position(node)
         for inner in self.inner_positions(node):

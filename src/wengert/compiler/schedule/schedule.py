@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 
 from wengert.compiler.forms.classify import COMPUTED, Form, form_of, operation_cost, scalar_operations
-from wengert.compiler.forms.lowering import MatrixFunction, Routine, lowering_of, node_pieces
+from wengert.compiler.forms.lowering import MatrixFunction, Routine, lowering_of
 from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.schedule.affine import loop_position, reshape_position
 from wengert.compiler.schedule.gather import Written
 from wengert.compiler.schedule.narrow_products import in_narrow_rows
+from wengert.compiler.schedule.pieces import find_pieces
 from wengert.compiler.schedule.scatter_kernels import can_join, is_scattered_from_memory, join, store_parts
 from wengert.compiler.schedule.schedule_steps import order_steps
 from wengert.compiler.schedule.short_rows import (
@@ -175,7 +176,7 @@ class Schedule:
         elif form is Form.OUTPUT:
             self.stages[node] = self.stages[node.args[0]]
         else:
-            self.find_pieces(node)
+            find_pieces(self, node)
             domain = self.loop_domain(node)
             stage = max([self.operand_stage(node, i, domain) for i in range(len(node.args))], default=0)
             self.stages[node] = self.reduction_stage(node, domain, stage) if form is Form.REDUCE else stage
@@ -187,22 +188,6 @@ class Schedule:
         self.costs[node] = self.cost(node)
         if self.is_unrolled(node):
             self.unrolled.add(node)
-
-    def find_pieces(self, node: Operation) -> None:
-        """Compute a choice between operands that are parts of the result piece by piece, and what is computed from it.
-
-        So each piece is stored where it belongs, and pieces that are computed from the same elements share them.
-        """
-        if self.is_tiny or in_rows(node, self.rows):
-            return
-        if self.forms[node] is Form.CHOICE:
-            if node_pieces(node, loop_position(node.args[0].shape)) is not None:
-                self.pieces[node] = node
-        elif self.forms[node] is Form.ELEMENT:
-            joined = [self.pieces[a] for a in node.args if a in self.pieces and a not in self.stored]
-            choice = next((choice for choice in joined if choice.shape == node.shape), None)
-            if choice is not None:
-                self.pieces[node] = choice
 
     def operand_stage(self, node: Operation, i: int, domain: tuple[int, ...]) -> int:
         """The first stage at which a loop over a domain can use an operand, which is stored if that is better."""

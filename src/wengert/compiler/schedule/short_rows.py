@@ -65,7 +65,7 @@ def in_rows(node: Node, rows: tuple[int, ...]) -> bool:
 
 
 def values_at_ends(graph: Graph, rows: tuple[int, ...]) -> list[Node]:
-    """The values that loops over rows read or store: inputs and outputs, and those that have another shape elsewhere."""
+    """The values that loops over rows read or store: inputs, outputs, and what has another shape outside of them."""
     found = [node for node in (*graph.inputs, *graph.outputs) if in_rows(node, rows)]
     for node in graph.operations:
         is_inside = in_rows(node, rows)

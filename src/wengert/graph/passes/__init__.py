@@ -21,11 +21,11 @@ Pass = Callable[[Graph], Graph]
 REWRITES: tuple[Pass, ...] = (
     remove_dead,
     improve_bodies,
+    join_pieces,
     fold,
     merge_common,
     simplify,
     merge_views,
-    join_pieces,
     add_at_indices,
     shorten_reductions,
 )

@@ -131,7 +131,8 @@ class LoopPlan:
         kept = math.prod(n for i, n in enumerate(self.domain) if i not in self.axes)
         if not (self.kernel.reductions and self.axes and self.work >= SHARED and kept < 16):
             return {}
-        cuts, rest = {}, PIECES
+        cuts: dict[int, int] = {}
+        rest = PIECES
         for axis in self.reduced_axes:
             if self.domain[axis] >= rest * self.grain(axis):
                 return {**cuts, axis: rest}

@@ -157,3 +157,28 @@ def test_what_is_not_made_of_others_stays_itself():
 def test_every_expansion_has_a_case_in_the_table(primitive):
     """So the table's cases, compiled, run through all of them; elementwise operations run on their domain."""
     assert primitive.trial.cases or is_elementwise(primitive) or primitive.trial.params
+
+
+SMALL_PRODUCTS = {
+    "ab,lbr->lar": ((2, 2), (16, 2, 40)),
+    "ba,lbr->arl": ((3, 2), (16, 3, 40)),
+    "lbr,b->lr": ((16, 2, 40), (2,)),
+    "nj,ij->ni": ((600, 3), (3, 3)),
+    "lar,lbr->ab": ((16, 2, 40), (16, 2, 40)),
+    "lar,rlb->ba": ((16, 2, 40), (40, 16, 3)),
+    "lr,lar->a": ((16, 40), (16, 2, 40)),
+    "lr,rl->": ((16, 40), (40, 16)),
+}
+
+
+@pytest.mark.parametrize("dtypes", [("f8", "f8"), ("c16", "c16"), ("f8", "c16")], ids=str)
+@pytest.mark.parametrize("subscripts", SMALL_PRODUCTS)
+def test_einsum_with_a_small_matrix_is_sums_in_one_loop(subscripts, dtypes):
+    rng = np.random.default_rng(0)
+    x, y = [rng.integers(-5, 6, s).astype(d) for s, d in zip(SMALL_PRODUCTS[subscripts], dtypes, strict=True)]
+    f = lambda x, y: np.einsum(subscripts, x, y)
+    report = wg.compile(f).report(x, y)
+    assert not report.routines
+    assert not report.fallbacks
+    assert len([step for step in report.kernels if "[16, 40]" in step or "[40, 16]" in step or "[600]" in step]) == 1
+    np.testing.assert_array_equal(wg.compile(f)(x, y), f(x, y))

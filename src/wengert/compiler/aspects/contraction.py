@@ -27,6 +27,8 @@ SMALL_PRODUCT = 512
 """
 NARROW, TALL = 16, 64
 """So does a product of tall matrices with at most so many columns."""
+SMALL_MATRIX = 9
+"""A matrix of at most so many elements that is multiplied with a long array, or consists of long sums, is unrolled."""
 
 lowering.enter(MATMUL, ops.matmul)
 lowering.enter(MATMUL_SUM, PRODUCT_SUM)
@@ -101,9 +103,12 @@ def product(x: Any, y: Any, may_stay: bool = False) -> Any:
 
 @expansion(_einsum)
 def expand_einsum(x: Any, y: Any, subscripts: str) -> Any:
-    """A matrix product, or a multiplication if nothing is summed."""
+    """A matrix product, a multiplication if nothing is summed, or sums for each element of a small matrix."""
     if x.dtype.kind == "b" or y.dtype.kind == "b":
         return None
+    unrolled = unroll_einsum(x, y, subscripts)
+    if unrolled is not None:
+        return unrolled
     plan = layout(subscripts)
     if plan.is_exchanged:
         x, y = y, x
@@ -118,3 +123,54 @@ def expand_einsum(x: Any, y: Any, subscripts: str) -> Any:
     x = reshape(x, (*x.shape[:stack_], math.prod(x.shape[stack_ : stack_ + rows]), summed))
     y = reshape(y, (*y.shape[:stack_], summed, math.prod(y.shape[y.ndim - columns :])))
     return transpose(reshape(product(x, y), shape), plan.out_order)
+
+
+def unroll_einsum(x: Any, y: Any, subscripts: str) -> Any:
+    """Sums for each element of a small matrix, with the axes of the other arrays where they are; None for others.
+
+    A product of a small matrix with one axis of a long array is a stack of sums of few terms. Two long arrays that have
+    a small matrix as product have one long sum for each of its elements. One loop computes all of these sums.
+    """
+    labels, out = subscripts.split("->")
+    x_labels, y_labels = labels.split(",")
+    dtype, plan = np.result_type(x.dtype, y.dtype), layout(subscripts)
+    summed = [c for c in x_labels if c not in out]
+    if plan.stack or not summed or len(summed) != sum(c not in out for c in y_labels) or dtype.kind not in "fc":
+        return None
+    x, y = astype(x, dtype, copy=False), astype(y, dtype, copy=False)
+    for small, s, large, t in ((x, x_labels, y, y_labels), (y, y_labels, x, x_labels)):
+        if len(s) <= len(summed) + 1 and small.size <= SMALL_MATRIX and large.size >= TALL * small.size:
+            return apply_small_matrix(small, s, large, t, summed, out)
+    terms = math.prod([x.shape[x_labels.index(c)] for c in summed])
+    size = x.size * y.size // max(terms, 1) ** 2
+    if plan.rows <= 1 and plan.columns <= 1 and size <= SMALL_MATRIX and terms >= TALL:
+        return sum_elements(x, x_labels, y, y_labels, summed, out)
+    return None
+
+
+def apply_small_matrix(small: Any, s: str, large: Any, t: str, summed: list[str], out: str) -> Any:
+    """The product of a small matrix or vector with a long array: a stack of sums of few terms, or one of them."""
+    row = [c for c in s if c in out]
+    kept = [c for c in out if c not in row]
+    factors = transpose(small, [s.index(c) for c in (*row, *summed)])
+    factors = reshape(factors, (*factors.shape, *(1,) * len(kept)))
+    terms = transpose(large, [t.index(c) for c in (*summed, *kept)])
+    axes = tuple(range(len(summed)))
+    if not row:
+        return sum_(multiply(factors, terms), axes)
+    rows = [sum_(multiply(factors[i], terms), axes) for i in range(factors.shape[0])]
+    return stack(rows, axis=out.index(row[0]))
+
+
+def sum_elements(x: Any, x_labels: str, y: Any, y_labels: str, summed: list[str], out: str) -> Any:
+    """The product of two long arrays that is a small matrix: one sum for each of its elements."""
+    if out and out[0] in y_labels:
+        x, x_labels, y, y_labels = y, y_labels, x, x_labels
+    lengths = dict(zip(x_labels + y_labels, x.shape + y.shape, strict=True))
+    parts = []
+    for a, labels in ((x, x_labels), (y, y_labels)):
+        kept = [c for c in labels if c in out]
+        ordered = transpose(a, [labels.index(c) for c in (*kept, *summed)])
+        parts.append([ordered[i] for i in range(lengths[kept[0]])] if kept else [ordered])
+    sums = [sum_(multiply(u, v)) for u in parts[0] for v in parts[1]]
+    return reshape(stack(sums), tuple([lengths[c] for c in out]))

@@ -9,7 +9,15 @@ import numpy as np
 
 from wengert.compiler.aspects.elementwise import identity
 from wengert.compiler.forms.lowering import Choice, View, expansion, lowering, on_scalars
-from wengert.compiler.schedule.affine import Guard, Position, Read, bounds_guards, broadcast_position, reshape_position
+from wengert.compiler.schedule.affine import (
+    Affine,
+    Guard,
+    Position,
+    Read,
+    bounds_guards,
+    broadcast_position,
+    reshape_position,
+)
 from wengert.core.spec import Spec
 from wengert.ops.shape import casting, joining, rearranging, reshaping
 from wengert.ops.shape.casting import astype
@@ -71,8 +79,21 @@ def stack_reads(position: Position, *specs: Spec, axis: int) -> list[Read]:
     return [Read(() if k == last else (Guard(position[axis].times(-1).plus(k)),), k, inner) for k in range(len(specs))]
 
 
-lowering.enter(Choice(concatenate_reads, arity=None), rearranging._concatenate)
-lowering.enter(Choice(stack_reads, arity=None), joining._stack)
+def concatenate_pieces(position: Position, *specs: Spec, axis: int) -> list[Position] | None:
+    """Each array begins where the one before ends, if all have the same length."""
+    if any(spec.shape != specs[0].shape for spec in specs):
+        return None
+    starts = [k * specs[0].shape[axis] for k in range(len(specs))]
+    return [(*position[:axis], position[axis].plus(start), *position[axis + 1 :]) for start in starts]
+
+
+def stack_pieces(position: Position, *specs: Spec, axis: int) -> list[Position]:
+    """Each array has an index of its own along the new axis."""
+    return [(*position[:axis], Affine(k), *position[axis:]) for k in range(len(specs))]
+
+
+lowering.enter(Choice(concatenate_reads, arity=None, pieces=concatenate_pieces), rearranging._concatenate)
+lowering.enter(Choice(stack_reads, arity=None, pieces=stack_pieces), joining._stack)
 
 
 @lowering(joining._pad)

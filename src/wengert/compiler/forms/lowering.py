@@ -129,11 +129,19 @@ class Choice(Lowering):
     `reads` is called with a position in the result, the specs of the operands, and the operation's parameters as
     keywords; it returns None where positions are not affine. `arity` is the number of operands without the arrays in a
     key: with these, the operation is not a choice.
+
+    If the operands are parts of the result, of one shape, `pieces` gives the position of each of them in the result for
+    a position in an operand; it is called like `reads`, and returns None for other operands.
     """
 
-    def __init__(self, reads: Callable[..., list[Read] | None], arity: int | None = 1):
+    def __init__(
+        self,
+        reads: Callable[..., list[Read] | None],
+        arity: int | None = 1,
+        pieces: Callable[..., list[Position] | None] = lambda *_, **__: None,
+    ):
         super().__init__(cost=2)
-        self.reads, self.arity = reads, arity
+        self.reads, self.arity, self.pieces = reads, arity, pieces
 
 
 class Scatter(Choice):

@@ -32,7 +32,7 @@ from wengert.compiler.simd.lane_operations import (
     store_element,
 )
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
-from wengert.compiler.simd.transposes import LONGEST, block_start, block_width, read_block
+from wengert.compiler.simd.transposes import LONGEST, SHORTEST, block_start, block_width, join_columns, read_block
 from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.compiler.small_matrices.call import MatrixCall
 from wengert.graph.ir import Constant, Node, Operation
@@ -188,7 +188,7 @@ class Elements(ElementSources):
         type = Type.from_dtype(node.dtype).in_memory
         index = flat_index(position, node.shape)
         base, is_overwritten = self.pointers.source(node), node in self.overwritten
-        if mask is None and lane_stride(index)[0] > 1 and node.dtype.kind != "c":
+        if mask is None and lane_stride(index)[0] > 1:
             column = self.read_column(base, index, type, node.size, is_overwritten)
             if column is not None:
                 return column.ne(0) if node.dtype.kind == "b" else column
@@ -247,9 +247,19 @@ class Elements(ElementSources):
             self.blocks[key] = read_block(read, stride, vector)
         return self.blocks[key][column - start]
 
-    def store(self, node: Node, position: Position, value: Lanes) -> None:
-        """Write an element of a value that this kernel makes."""
-        self.write_memory(self.pointers.target(node), flat_index(position, node.shape), value)
+    def store(self, node: Node, positions: Sequence[Position], values: Sequence[Lanes]) -> None:
+        """Write elements of a value that this kernel makes: at once if they are short rows, one after the other."""
+        base, indices = self.pointers.target(node), [flat_index(position, node.shape) for position in positions]
+        stride, lanes = lane_stride(indices[0])
+        columns = len(values) * (1 + (node.dtype.kind == "c"))
+        are_rows = stride == len(values) and indices == [indices[0].plus(k) for k in range(stride)]
+        if not are_rows or lanes == 1 or not 1 < columns < SHORTEST:
+            for index, value in zip(indices, values, strict=True):
+                self.write_memory(base, index, value)
+            return
+        type = Type.from_dtype(node.dtype).in_memory
+        rows = join_columns([self.splat(value.to(type.kind), lanes) for value in values])
+        self.code.store(rows, self.code.offset(base, self.evaluate(indices[0], False), type), type.align)
 
     def write_memory(self, base: Lanes, index: Affine, value: Lanes) -> None:
         """Lanes to memory: neighbours at once, or each lane by itself."""

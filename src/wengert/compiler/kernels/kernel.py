@@ -8,6 +8,7 @@ only on the shape, and the pieces are added in order: the result does not depend
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
@@ -94,7 +95,8 @@ class KernelWriter:
             ScatterWriter(self, begin, end).write()
             self.return_status()
             return self.function(*plan.parts, plan.is_cut, self.combination() if plan.is_cut_in_pieces else None)
-        is_cut, outer = plan.cut_axis is not None, next(iter([*plan.kept_axes, *plan.reduced_axes]), None)
+        is_cut, long = bool(plan.cuts), [axis for axis in plan.kept_axes if plan.domain[axis] > 1]
+        outer = next(iter([*long, *plan.kept_axes, *plan.reduced_axes]), None)
         with ExitStack() as loops:
             piece = loops.enter_context(self.loop(begin, end, 1)) if is_cut else None
             for axis in plan.kept_axes:
@@ -159,17 +161,16 @@ class KernelWriter:
         """Store and accumulate for the present counters. `fresh` are the lanes that were not counted before."""
         late = []
         for node in self.kernel.maps:
-            lead = self.plan.position(node)
-            for inner in self.plan.inner_positions(node):
-                value = self.elements.at(node, lead + inner)
-                if self.elements.overwritten:
-                    late.append((node, lead + inner, value))  # after everything is read
-                else:
-                    self.elements.store(node, lead + inner, value)
+            positions = list(self.plan.stored_positions(node))
+            values = [self.elements.at(node, position) for position in positions]
+            if self.elements.overwritten:
+                late.append((node, positions, values))  # after everything is read
+            else:
+                self.elements.store(node, positions, values)
         if sums is not None:
             sums.add(which, fresh)
-        for node, position, value in late:
-            self.elements.store(node, position, value)
+        for node, positions, values in late:
+            self.elements.store(node, positions, values)
 
     def return_status(self) -> None:
         """Add the failures to the status of the program."""
@@ -194,8 +195,8 @@ class KernelWriter:
             for axis in plan.reduced_axes:
                 start: Any = 0
                 stop: Any = plan.domain[axis]
-                if axis == plan.cut_axis and piece is not None:
-                    start, stop = self.piece_bounds(axis, piece)
+                if axis in plan.cuts and piece is not None:
+                    start, stop = self.cut_bounds(axis, piece)
                 elif bounds is not None and axis == plan.reduced_axes[0]:
                     start, stop = bounds
                 if axis == plan.vector_axis and plan.accumulators > 1:
@@ -230,10 +231,21 @@ class KernelWriter:
         with self.axis_loop(axis, code.load(slot, I64), end) as i:
             self.write_body(sums, 0, self.fresh_lanes(i))
 
-    def piece_bounds(self, axis: int, piece: Lanes) -> tuple[Lanes, Lanes]:
+    def cut_bounds(self, axis: int, piece: Lanes) -> tuple[Lanes, Lanes]:
+        """The first and last index of a piece along one of the axes that are cut; the last of them counts first."""
+        axes = list(self.plan.cuts)
+        parts = self.plan.cuts[axis]
+        inner = math.prod([self.plan.cuts[a] for a in axes[axes.index(axis) + 1 :]])
+        if inner > 1:
+            piece = self.code.add(f"udiv {piece.typed}, {inner}", I64)
+        if axis != axes[0]:
+            piece = self.code.add(f"urem {piece.typed}, {parts}", I64)
+        return self.piece_bounds(axis, piece, parts)
+
+    def piece_bounds(self, axis: int, piece: Lanes, pieces: int = PIECES) -> tuple[Lanes, Lanes]:
         """The first and last index of a piece."""
         n, grain = self.plan.domain[axis], self.plan.grain(axis)
-        step = -(-n // PIECES)
+        step = -(-n // pieces)
         step = -(-step // grain) * grain
         start = piece * step
         smaller = lambda x: self.code.intrinsic("smin", I64, x, x.like(n))

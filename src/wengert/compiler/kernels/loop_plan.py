@@ -12,6 +12,7 @@ from wengert.compiler.kernels.element_sources import Element, ElementSources
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, flat_index
 from wengert.compiler.schedule.gather import Written
+from wengert.compiler.schedule.pieces import piece_positions
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.graph.ir import Node, Operation
@@ -42,8 +43,8 @@ class LoopPlan:
     """The loops of one kernel.
 
     `nodes` are the values that it reads or computes, and `work` is the number of scalar operations. If all arrays have
-    one shape, it `is_flat`: one loop runs over all elements. `vector_axis` is the axis with SIMD lanes, `cut_axis` that
-    of a reduction that is cut into pieces.
+    one shape, it `is_flat`: one loop runs over all elements. `vector_axis` is the axis with SIMD lanes, `cuts` are
+    the axes along which a reduction is cut into pieces, with the number of parts along each.
     """
 
     def __init__(self, kernel: Kernel, schedule: Schedule):
@@ -58,10 +59,10 @@ class LoopPlan:
             widest = kernel.scatters[0].dtype.itemsize
         self.vector_axis, self.lanes = self.choose_vector(max(vector_bytes() // widest, self.fewest_lanes))
         self.counters = [Counter(i, n, self.grain(i)) for i, n in enumerate(self.domain)]
-        self.cut_axis = self.choose_cut()
         last = lambda i: (i in self.row_axes, i == self.vector_axis)
         self.kept_axes = sorted([i for i in range(len(self.domain)) if i not in self.axes], key=last)
         self.reduced_axes = sorted([i for i in range(len(self.domain)) if i in self.axes], key=last)
+        self.cuts = self.choose_cuts()
 
     def survey(self) -> tuple[list[Node], int, int, bool]:
         """The values, the work, the bytes of the widest lane, and whether the loop is flat.
@@ -129,13 +130,26 @@ class LoopPlan:
             lanes //= 2
         return (axis, lanes) if lanes > 1 else (None, 1)
 
-    def choose_cut(self) -> int | None:
-        """The axis along which a large reduction to few elements is cut into pieces."""
+    def choose_cuts(self) -> dict[int, int]:
+        """The axes along which a large reduction to few elements is cut into pieces, and the numbers of parts.
+
+        Pieces are neighbours in memory if the outermost axes are cut, the first of them completely. Where that is not
+        possible, the longest axis is.
+        """
         kept = math.prod(n for i, n in enumerate(self.domain) if i not in self.axes)
         if not (self.kernel.reductions and self.axes and self.work >= SHARED and kept < 16):
-            return None
-        axis = max(self.axes, key=lambda i: (self.domain[i], -i))
-        return axis if self.domain[axis] >= PIECES * self.grain(axis) else None
+            return {}
+        cuts: dict[int, int] = {}
+        rest = PIECES
+        for axis in self.reduced_axes:
+            if self.domain[axis] >= rest * self.grain(axis):
+                return {**cuts, axis: rest}
+            if rest % self.domain[axis] or self.grain(axis) > 1:
+                break
+            cuts[axis] = self.domain[axis]
+            rest //= self.domain[axis]
+        longest = max(self.axes, key=lambda i: (self.domain[i], -i))
+        return {longest: PIECES} if self.domain[longest] >= PIECES * self.grain(longest) else {}
 
     def grain(self, axis: int) -> int:
         """The step of the loop over an axis."""
@@ -198,11 +212,14 @@ class LoopPlan:
         """The indices at which the body of the kernel reads and writes."""
         found = []
         for node in self.kernel.maps:
-            found.append(flat_index(self.position(node) + next(iter(self.inner_positions(node))), node.shape))
+            found.append(flat_index(next(iter(self.stored_positions(node))), node.shape))
         stack = self.scattered_elements() or [
-            (node, self.position(node) + inner)
-            for node in self.kernel.computed_values
-            for inner in self.inner_positions(node)
+            *[(node, position) for node in self.kernel.maps for position in self.stored_positions(node)],
+            *[
+                (node.args[0], self.position(node.args[0]) + inner)
+                for node in self.kernel.reductions
+                for inner in self.inner_positions(node.args[0])
+            ],
         ]
         seen = set(stack)
         while stack:
@@ -237,6 +254,15 @@ class LoopPlan:
             return (ZERO,) * (node.ndim - 1) + (Affine(0, ((self.counters[0], 1),)),)
         return self.counted_position
 
+    def stored_positions(self, node: Node) -> Iterator[Position]:
+        """The positions of a value that it stores for the present counters: of each piece, or along unrolled axes."""
+        if node in self.schedule.pieces:
+            yield from piece_positions(self.schedule.pieces[node], self.counted_position) or ()
+            return
+        lead = self.position(node)
+        for inner in self.inner_positions(node):
+            yield lead + inner
+
     def inner_positions(self, node: Node) -> Iterator[Position]:
         """All positions along the unrolled axes of a node, which come after the looped ones."""
         for indices in product(*map(range, node.shape[len(self.kernel.domain) :])):
@@ -257,7 +283,7 @@ class LoopPlan:
 
     def partials(self) -> dict[Node, int]:
         """The bytes of partial results of each reduction that is cut into pieces."""
-        cut = self.kernel.folds if self.cut_axis is not None or self.is_cut_in_pieces else []
+        cut = self.kernel.folds if self.cuts or self.is_cut_in_pieces else []
         return {node: PIECES * node.nbytes for node in cut}
 
 

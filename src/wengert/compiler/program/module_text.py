@@ -15,6 +15,7 @@ from wengert.compiler.entry.python_calls import (
     UPCALL_OPERAND,
 )
 from wengert.compiler.kernels.kernel import KernelText
+from wengert.compiler.kernels.loop_plan import SHARED
 from wengert.compiler.kernels.threads import DECLARE_PARALLEL
 from wengert.compiler.program.kept_memory import NEEDED_BY_TAKE, TAKE_AND_RETURN
 from wengert.compiler.program.memory_plan import POINTER
@@ -26,7 +27,7 @@ from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant
 
 LONG, LONG_KERNEL = 4000, 400
-"""In a program of so many lines, kernels that are not large are compiled quickly, with few optimisations.
+"""In a program of so many lines, kernels of a few microseconds are compiled quickly, with few optimisations.
 
 So are kernels of so many lines that mostly call vector functions: between calls, nothing stays in registers anyway.
 """
@@ -103,7 +104,7 @@ def write_modules(run: Code, shared: Shared) -> tuple[str, str, tuple[VectorFunc
     inlined = is_inlined(calls)
     is_long = sum(kernel.length for kernel in kernels) > LONG
     is_quick = lambda k: (
-        not k.is_inline and (is_long and not k.is_large or k.length > LONG_KERNEL and k.is_mostly_calls)
+        not k.is_inline and (is_long and k.work < SHARED or k.length > LONG_KERNEL and k.is_mostly_calls)
     )
     quick = [] if inlined else [kernel for kernel in kernels if is_quick(kernel)]
     names = {kernel.name for kernel in quick}

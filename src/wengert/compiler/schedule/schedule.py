@@ -17,6 +17,7 @@ from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.schedule.affine import loop_position, reshape_position
 from wengert.compiler.schedule.gather import Written
 from wengert.compiler.schedule.narrow_products import in_narrow_rows
+from wengert.compiler.schedule.pieces import find_pieces
 from wengert.compiler.schedule.product_sums import add_to_products
 from wengert.compiler.schedule.scatter_kernels import can_join, is_scattered_from_memory, join, store_parts
 from wengert.compiler.schedule.schedule_steps import order_steps
@@ -28,6 +29,7 @@ from wengert.compiler.schedule.short_rows import (
     keeps_rows,
     row_candidates,
     shows_rows,
+    values_at_ends,
 )
 from wengert.compiler.schedule.strides import Strides, layout_of
 from wengert.compiler.schedule.symmetric_products import read_triangles
@@ -59,6 +61,7 @@ class Schedule:
         self.forms: dict[Node, Form] = {}
         self.rows: tuple[int, ...] = ()
         self.columns: set[Node] = set()  # copies in which the lanes of rows are neighbours
+        self.pieces: dict[Node, Operation] = {}  # what is computed piece by piece, and the choice that joins the pieces
         self.unrolled: set[Node] = set()  # what is computed at fixed positions only, along axes that are not looped
         self.is_tiny = False
         self.choose_loops()
@@ -107,7 +110,7 @@ class Schedule:
             mixing = any(forms[node] in (Form.UNROLLED, Form.CHOICE, Form.MATRIX) for node in members)
             count = math.prod(rows)
             per_row = sum(scalar_operations(node) // count for node in members if forms[node] is not Form.VIEW)
-            moved = sum(node.size // count for node in (*graph.inputs, *graph.outputs) if in_rows(node, rows))
+            moved = sum(node.size // count for node in values_at_ends(graph, rows))
             if mixing and ROW_INTENSITY * moved <= per_row <= ROW_OPERATIONS:
                 self.rows = rows
                 self.graph, self.columns = copy_by_columns(graph, rows)
@@ -135,7 +138,9 @@ class Schedule:
         return len(self.rows) if in_rows(node, self.rows) else node.ndim
 
     def domain(self, node: Node) -> tuple[int, ...]:
-        """The extents of the loops that compute a value."""
+        """The extents of the loops that compute a value: one loop for all of its pieces, if it has several."""
+        if node in self.pieces:
+            return self.pieces[node].args[0].shape
         return node.shape[: self.loop_ndim(node)]
 
     def reading_domain(self, node: Node) -> tuple[int, ...]:
@@ -175,6 +180,7 @@ class Schedule:
         elif form is Form.OUTPUT:
             self.stages[node] = self.stages[node.args[0]]
         else:
+            find_pieces(self, node)
             domain = self.loop_domain(node)
             stage = max([self.operand_stage(node, i, domain) for i in range(len(node.args))], default=0)
             self.stages[node] = self.reduction_stage(node, domain, stage) if form is Form.REDUCE else stage
@@ -226,7 +232,7 @@ class Schedule:
         if self.forms[base] is self.forms[node] is Form.MATRIX and base.shape[: len(domain)] == domain:
             rows = domain  # all elements of a matrix are read
         elif not rows:
-            return direct and self.forms[node] is not Form.CHOICE
+            return direct and (self.forms[node] is not Form.CHOICE or node in self.pieces)
         return shows_rows(a, base, rows) and (self.forms[node] is not Form.CHOICE or keeps_rows(node, rows))
 
     def reads_in_place(self, node: Operation, base: Node) -> bool:
@@ -331,6 +337,8 @@ class Schedule:
             return False
         if base in self.unrolled:
             return True
+        if base in self.pieces:  # another loop computes all pieces for each element
+            return not self.is_cheap(base)
         if math.prod(domain) >= 2 * base.size:  # several iterations of the loop use one element
             return self.costs[base] > (2 if base.size > 1 else 8)
         return self.uses[base] > 1 and not self.is_cheap(base)
@@ -349,7 +357,8 @@ class Schedule:
 
     def is_cheap(self, node: Node) -> bool:
         """Whether it is cheaper to compute an element again than to store it."""
-        return self.costs[node] <= (CHEAP if node.nbytes < BEYOND_CACHE else CHEAP_IF_LARGE)
+        words = max(node.dtype.itemsize // 8, 1)  # a complex number takes as long as two real ones
+        return self.costs[node] <= words * (CHEAP if node.nbytes < BEYOND_CACHE else CHEAP_IF_LARGE)
 
     def delay_to_uses(self) -> None:
         """Compute values that only later kernels of the same domain use there, rather than store them before.

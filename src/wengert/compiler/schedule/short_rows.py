@@ -64,6 +64,17 @@ def in_rows(node: Node, rows: tuple[int, ...]) -> bool:
     return math.prod(node.shape[ndim:]) <= (LONGEST_PRODUCT if is_outer_product(node) else LONGEST_ROW)
 
 
+def values_at_ends(graph: Graph, rows: tuple[int, ...]) -> list[Node]:
+    """The values that loops over rows read or store: inputs, outputs, and what has another shape outside of them."""
+    found = [node for node in (*graph.inputs, *graph.outputs) if in_rows(node, rows)]
+    for node in graph.operations:
+        is_inside = in_rows(node, rows)
+        for a in node.args:
+            if a.size == node.size and in_rows(a, rows) != is_inside:
+                found.append(node if is_inside else a)
+    return found
+
+
 def is_outer_product(node: Node) -> bool:
     """Whether a value is the product of two that both broadcast: the terms of a product of matrices."""
     return isinstance(node, Operation) and node.primitive is MULTIPLY and all(a.size < node.size for a in node.args)

@@ -47,6 +47,14 @@ def read_block(read: ReadMemory, stride: int, type: Type) -> list[Lanes]:
     return exchange_blocks(groups)
 
 
+def join_columns(columns: list[Lanes]) -> Lanes:
+    """The rows of few columns one after the other: the inverse of `read_block` for rows that are read as one vector."""
+    parts = [part for x in columns for part in ((x.real, x.imag) if isinstance(x, Complex) else (x,))]
+    count, lanes = len(parts), parts[0].type.lanes
+    padded = parts + parts[-1:] * ((1 << (count - 1).bit_length()) - count)
+    return pick_lanes(join_lanes(padded), [k * lanes + i for i in range(lanes) for k in range(count)])
+
+
 def join_lanes(parts: list[Lanes]) -> Lanes:
     """The lanes of vectors one after the other."""
     while len(parts) > 1:

@@ -9,6 +9,7 @@ from wengert.graph.graph import Graph
 from wengert.graph.passes.bodies import improve_bodies
 from wengert.graph.passes.dead import remove_dead
 from wengert.graph.passes.fold import fold
+from wengert.graph.passes.joins import join_pieces
 from wengert.graph.passes.recompute import recompute
 from wengert.graph.passes.reductions import shorten_reductions
 from wengert.graph.passes.simplify import simplify
@@ -20,6 +21,7 @@ Pass = Callable[[Graph], Graph]
 REWRITES: tuple[Pass, ...] = (
     remove_dead,
     improve_bodies,
+    join_pieces,
     fold,
     merge_common,
     simplify,

@@ -49,6 +49,11 @@ class Info(NamedTuple):
     bytes: int
 
 
+def is_used() -> bool:
+    """Whether there is a cache."""
+    return _cache_folder() is not None
+
+
 def load(key: str) -> bytes | None:
     """The bytes that were stored under a key, if they are intact."""
     folder = _cache_folder()

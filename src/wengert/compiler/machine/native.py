@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import hashlib
 import os
 import pickle
 import sys
@@ -19,6 +18,7 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 import numpy as np
 
+from wengert.compiler.aspects import OWN
 from wengert.compiler.entry import entry, python_objects
 from wengert.compiler.entry.ctypes_call import NO_TARGETS, Caller
 from wengert.compiler.entry.entry_values import NO_STATES, Argument, ResultTree, States
@@ -29,7 +29,7 @@ from wengert.compiler.forms.prepare import prepare
 from wengert.compiler.kernels.threads import THREADS, parallel_address
 from wengert.compiler.machine import cache as disk
 from wengert.compiler.machine import target
-from wengert.compiler.machine.fingerprint import surroundings
+from wengert.compiler.machine.fingerprint import cache_key
 from wengert.compiler.program.failures import FAILURES
 from wengert.compiler.program.kept_memory import KEPT, allow_kept_memory
 from wengert.compiler.program.program import FIRST_FAILURE, NO_MEMORY, Program
@@ -168,10 +168,7 @@ def load_or_compile(
     """
     states = states_of(uses, [node.spec for node in graph.outputs], is_taped)
     signature = repr((arguments, result, tuple(updates), rolls, states))
-    around = surroundings() if is_portable(graph) else None
-    key = None
-    if around is not None:
-        key = hashlib.sha256("\n".join((graph.fingerprint, signature, around)).encode()).hexdigest()
+    key = cache_key(graph.fingerprint, signature) if is_portable(graph) else None
     stored = disk.load(key) if key is not None else None
     if stored is not None:
         with contextlib.suppress(Exception):  # whatever cannot be read is compiled again
@@ -223,13 +220,14 @@ def append_module(text: str, more: str) -> str:
 
 def is_portable(graph: Graph) -> bool:
     """Whether all operations belong to this package, so that names mean the same in another process."""
-    known = all(node.primitive is OUTPUT or node.primitive in own_operations() for node in graph.operations)
-    return known and all(is_portable(held.graph) for node in graph.operations for held in graphs_of(node))
+    primitives = {node.primitive for node in graph.operations} - OWN - {OUTPUT}
+    is_known = not primitives or primitives <= own_operations()
+    return is_known and all(is_portable(held.graph) for node in graph.operations for held in graphs_of(node))
 
 
 @cache
 def own_operations() -> frozenset[Primitive]:
-    """The operations that modules of this package define; users may add others to the table."""
+    """The operations that modules of this package define, found one by one: few are not among `OWN`."""
     modules = [module for name, module in sys.modules.items() if name.startswith("wengert.")]
     values = [x for module in modules for x in vars(module).values() if isinstance(x, FunctionType | Primitive)]
     found = [x if isinstance(x, Primitive) else getattr(x, "primitive", None) for x in values]

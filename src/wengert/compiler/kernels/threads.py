@@ -349,7 +349,7 @@ def parallel_address() -> int:
     key = cache_key(POOL)
     code = disk.load(key) if key is not None else None
     if code is None:
-        code = object_code(POOL)
+        code = object_code(POOL, is_quick=True)  # which mostly waits for memory that threads share
         if key is not None:
             disk.store(key, code)
     pool = Loaded(code, {"wengert.threads": ctypes.addressof(THREADS)})

@@ -23,7 +23,7 @@ from wengert.compiler.entry import entry, python_objects
 from wengert.compiler.entry.ctypes_call import NO_TARGETS, Caller
 from wengert.compiler.entry.entry_values import NO_STATES, Argument, ResultTree, States
 from wengert.compiler.entry.program_state import StateTable, StateUse, states_of
-from wengert.compiler.entry.python_calls import RELEASED
+from wengert.compiler.entry.python_calls import DECLARE_RUN, RELEASED
 from wengert.compiler.entry.upcall import make_upcall
 from wengert.compiler.forms.prepare import prepare
 from wengert.compiler.kernels.threads import THREADS, parallel_address
@@ -192,30 +192,17 @@ def compile_graph(
     start = time.perf_counter()
     optimised = prepare(graph, rolls)
     program = write_program(optimised, updates)
-    text = program.text
+    callers = DECLARE_RUN + RELEASED if releases_gil(program) else ""
     if arguments is not None and result is not None:
-        text = append_module(text, entry.write_entry(arguments, result, releases_gil(program), states))
-    elif releases_gil(program):
-        text = append_module(text, RELEASED)
-    code = [target.object_code(text), *[function_code(*key) for key in program.vector_functions]]
-    if program.quick_text:
-        code.append(target.object_code(program.quick_text, is_long=True))
+        callers = DECLARE_RUN + entry.write_entry(arguments, result, releases_gil(program), states)
+    has_loops = states.records > 0  # others only compare and call
+    modules = {program.text: False, program.quick_text: True, callers: not has_loops}
+    modules.pop("", None)
+    code = [target.object_code(text, is_quick) for text, is_quick in modules.items()]
+    code += [function_code(*key) for key in program.vector_functions]
     counts = len(graph.operations), len(optimised.operations)
-    shown = zlib.compress((text + "\n\n" + program.quick_text).encode(), 1)
+    shown = zlib.compress("\n\n".join(modules).encode(), 1)
     return Build(program._replace(text="", quick_text=""), tuple(code), shown, counts, time.perf_counter() - start)
-
-
-def append_module(text: str, more: str) -> str:
-    """Two modules as one, without declarations that occur twice."""
-    known = set(text.splitlines())
-    lines: list[str] = []
-    for line in more.splitlines():
-        if not (line.startswith("declare ") or " = external global " in line):
-            lines.append(line)
-        elif line not in known:
-            lines.append(line)
-            known.add(line)
-    return "\n".join([text, "", *lines])
 
 
 def is_portable(graph: Graph) -> bool:

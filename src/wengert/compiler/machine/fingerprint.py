@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import threading
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,10 +20,38 @@ from wengert.compiler.machine.target import machine_target
 from wengert.core.blas import integer_bits
 
 
-def cache_key(*parts: str) -> str | None:
-    """The key in the disk cache of what is compiled from these parts; None if it cannot be kept."""
-    around = surroundings() if disk.is_used() else None
-    return None if around is None else hashlib.sha256("\n".join((*parts, around)).encode()).hexdigest()
+class CacheEntry:
+    """What is compiled from some strings, in the disk cache, and from what is around them.
+
+    If the cache is empty, the key is not needed before something is stored, and the sources are hashed meanwhile, by a
+    thread that has a core to itself while LLVM works.
+    """
+
+    def __init__(self, *parts: str):
+        self.parts = parts
+        self.hashing: threading.Thread | None = None
+
+    def load(self) -> bytes | None:
+        """What was stored, if there is a cache and it has it."""
+        if disk.is_used() and disk.is_empty():
+            self.hashing = threading.Thread(target=known_contents, args=(len(sys.modules),))
+            self.hashing.start()
+            return None
+        key = self.key()
+        return None if key is None else disk.load(key)
+
+    def store(self, data: bytes) -> None:
+        """Keep what was compiled, if the sources are those that this process runs."""
+        if self.hashing is not None:
+            self.hashing.join()
+        key = self.key()
+        if key is not None:
+            disk.store(key, data)
+
+    def key(self) -> str | None:
+        """The key; None if there is none, because nothing can be kept."""
+        around = surroundings() if disk.is_used() else None
+        return None if around is None else hashlib.sha256("\n".join((*self.parts, around)).encode()).hexdigest()
 
 
 def surroundings() -> str | None:

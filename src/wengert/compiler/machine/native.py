@@ -27,9 +27,8 @@ from wengert.compiler.entry.python_calls import DECLARE_RUN, RELEASED
 from wengert.compiler.entry.upcall import make_upcall
 from wengert.compiler.forms.prepare import prepare
 from wengert.compiler.kernels.threads import THREADS, parallel_address
-from wengert.compiler.machine import cache as disk
 from wengert.compiler.machine import target
-from wengert.compiler.machine.fingerprint import cache_key
+from wengert.compiler.machine.fingerprint import CacheEntry
 from wengert.compiler.program.failures import FAILURES
 from wengert.compiler.program.kept_memory import KEPT, allow_kept_memory
 from wengert.compiler.program.program import FIRST_FAILURE, NO_MEMORY, Program
@@ -168,15 +167,15 @@ def load_or_compile(
     """
     states = states_of(uses, [node.spec for node in graph.outputs], is_taped)
     signature = repr((arguments, result, tuple(updates), rolls, states))
-    key = cache_key(graph.fingerprint, signature) if is_portable(graph) else None
-    stored = disk.load(key) if key is not None else None
+    kept = CacheEntry(graph.fingerprint, signature) if is_portable(graph) else None
+    stored = kept.load() if kept is not None else None
     if stored is not None:
         with contextlib.suppress(Exception):  # whatever cannot be read is compiled again
             return NativeProgram(pickle.loads(stored), arguments, name, True, uses)
     build = compile_graph(graph, arguments, result, updates, rolls, states)
-    if key is not None:
+    if kept is not None:
         with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError, RecursionError):
-            disk.store(key, pickle.dumps(build))
+            kept.store(pickle.dumps(build))
     return NativeProgram(build, arguments, name, False, uses)
 
 

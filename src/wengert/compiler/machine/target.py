@@ -94,6 +94,10 @@ def target_machine(level: int = 2) -> llvm.TargetMachine:
     )
 
 
+known_translator = cache(target_machine)
+"""The same, made once: what is loaded needs one of its own."""
+
+
 def object_code(text: str, is_quick: bool = False) -> bytes:
     """The machine code of a module of LLVM text.
 
@@ -101,7 +105,7 @@ def object_code(text: str, is_quick: bool = False) -> bytes:
     calls functions, between which nothing stays in registers anyway, or has many small kernels.
     """
     with _LOCK:
-        translator = target_machine(0 if is_quick else 2)
+        translator = known_translator(0 if is_quick else 2)
         module = llvm.parse_assembly(text)
         module.verify()
         if is_quick:

@@ -60,7 +60,8 @@ def in_fresh_process(job: Job, cache: str, started: bool) -> Seconds:
 def write_bytecode() -> None:
     """Write the bytecode of Wengert, as an installation does: a checkout may have none, or an old one."""
     package = find_spec("wengert")
-    assert package is not None and package.origin is not None
+    assert package is not None
+    assert package.origin is not None
     compileall.compile_dir(Path(package.origin).parent, quiet=1)
 
 

@@ -6,9 +6,12 @@ seconds of the first call and of the second. What a system compiles, it compiles
 
 from __future__ import annotations
 
+import compileall
 import os
 import subprocess
 import sys
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
@@ -39,6 +42,7 @@ def in_fresh_process(job: Job, cache: str, started: bool) -> Seconds:
 
     `started`: after something else was compiled.
     """
+    write_bytecode()
     environment = {name: value for name, value in os.environ.items() if name != "JAX_COMPILATION_CACHE_DIR"}
     command = [sys.executable, "-m", "benchmarks.first_call", *map(str, job), *(["started"] if started else [])]
     run = subprocess.run(
@@ -50,6 +54,15 @@ def in_fresh_process(job: Job, cache: str, started: bool) -> Seconds:
         check=True,
     )
     return Seconds(*map(float, run.stdout.split()))
+
+
+@cache
+def write_bytecode() -> None:
+    """Write the bytecode of Wengert, as an installation does: a checkout may have none, or an old one."""
+    package = find_spec("wengert")
+    assert package is not None
+    assert package.origin is not None
+    compileall.compile_dir(Path(package.origin).parent, quiet=1)
 
 
 def timed(job: Job, started: bool) -> Seconds:

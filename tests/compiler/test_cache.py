@@ -35,11 +35,14 @@ def only_file(folder: Path) -> Path:
 
 def test_round_trip(folder):
     assert cache.load(KEY) is None
+    assert cache.is_used()
+    assert cache.is_empty()
     assert not folder.exists()
     for data in (DATA, b"", bytes(range(256)) * 5000):
         cache.store(KEY, data)
         assert cache.load(KEY) == data
         assert only_file(folder).suffix == ".wengert"
+    assert not cache.is_empty()
     assert cache.load("ff") is None
     assert cache.info() == (folder, 1, only_file(folder).stat().st_size)
 
@@ -191,6 +194,7 @@ def test_off(monkeypatch, tmp_path, setting):
     assert cache.load(KEY) is None
     cache.clear()
     assert cache.info() == (None, 0, 0)
+    assert not cache.is_used()
     assert not list(tmp_path.iterdir())
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.machine import cache
+from wengert.compiler.machine import cache, sources
 
 X = np.linspace(0.5, 2.0, 7)
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
@@ -32,7 +32,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def entries(folder: Path) -> list[Path]:
-    return sorted(folder.glob("*.wengert")) if folder.exists() else []
+    """The programs in a cache, which also has the hash of the sources."""
+    return sorted([path for path in folder.glob("*.wengert") if path.stem != sources.stored_key()])
 
 
 def in_new_process(code: str, **environment: str):

@@ -16,6 +16,7 @@ from wengert.compiler.aspects import (
     sorting,
     windows,
 )
+from wengert.compiler.forms.lowering import expansion, lowering
 from wengert.compiler.simd import (
     complex_functions,
     error_function,
@@ -27,3 +28,6 @@ from wengert.compiler.simd import (
     power,
     trigonometric,
 )
+
+OWN = frozenset([*lowering.entries, *lowering.reasons, *expansion.entries])
+"""The operations of this package that were entered here, before users can enter others."""

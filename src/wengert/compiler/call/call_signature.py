@@ -34,6 +34,7 @@ from wengert.modes.tape_value import has_node
 from wengert.modes.taped_trace import MISSING, gradient_state
 from wengert.modes.tensor import Tensor
 from wengert.modes.trace import Assignment, Gradient
+from wengert.source import reading  # noqa: F401  # which every trace needs, and imports when it starts
 from wengert.source.loops import unrolling
 from wengert.transforms.tracing import Traced, input_spec
 

@@ -49,8 +49,20 @@ _FASTCALL = 0x80
 def write_entry(
     arguments: Sequence[Argument], result: ResultTree, release_gil: bool = False, states: States = NO_STATES
 ) -> str:
-    """The LLVM text of `wengert.entry`, for a module that defines `wengert.run`."""
+    """The LLVM text of `wengert.entry`, for a module that defines or declares `wengert.run`."""
     return _EntryWriter(arguments, result, release_gil, states).write()
+
+
+def declare_once(text: str) -> str:
+    """A module without declarations that occur twice."""
+    known: set[str] = set()
+    lines: list[str] = []
+    for line in text.splitlines():
+        if line not in known:
+            lines.append(line)
+        if line.startswith("declare ") or " = external global " in line:
+            known.add(line)
+    return "\n".join([*lines, ""])
 
 
 class _EntryWriter:
@@ -114,7 +126,7 @@ class _EntryWriter:
             *self.code.hoisted,
             *self.code.lines,
         ]
-        return "\n".join([*lines, "}", ""])
+        return declare_once("\n".join([*lines, "}", ""]))
 
     # Instructions
 

@@ -302,3 +302,6 @@ define i32 @wengert.run.released(ptr %inputs, ptr %outputs) {UNOPTIMISED} {{
 }}
 """
 """The program, while other threads of Python run."""
+
+DECLARE_RUN = "declare i32 @wengert.run(ptr, ptr)\n"
+"""What calls the program is a module of its own, which is compiled quickly."""

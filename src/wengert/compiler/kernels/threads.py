@@ -10,13 +10,11 @@ itself. Before a fork the threads end, and they start again when they are needed
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import os
 import platform
 from functools import cache
 
-from wengert.compiler.machine import cache as disk
-from wengert.compiler.machine.fingerprint import surroundings
+from wengert.compiler.machine.fingerprint import CacheEntry
 from wengert.compiler.machine.target import Loaded, object_code
 from wengert.compiler.simd.lanes import Code, Lanes
 
@@ -347,13 +345,11 @@ def share_work(code: Code, name: str, table: Lanes, extent: int, grain: int, wor
 @cache
 def parallel_address() -> int:
     """The address of the function that runs kernels on all cores; loads the pool when first asked."""
-    around = surroundings()
-    key = hashlib.sha256(f"{POOL}\n{around}".encode()).hexdigest() if around is not None else None
-    code = disk.load(key) if key is not None else None
+    kept = CacheEntry(POOL)
+    code = kept.load()
     if code is None:
-        code = object_code(POOL)
-        if key is not None:
-            disk.store(key, code)
+        code = object_code(POOL, is_quick=True)  # which mostly waits for memory that threads share
+        kept.store(code)
     pool = Loaded(code, {"wengert.threads": ctypes.addressof(THREADS)})
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(pool))  # never unloaded: its threads wait in it
     if hasattr(os, "register_at_fork"):

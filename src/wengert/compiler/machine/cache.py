@@ -49,6 +49,17 @@ class Info(NamedTuple):
     bytes: int
 
 
+def is_used() -> bool:
+    """Whether there is a cache."""
+    return _cache_folder() is not None
+
+
+def is_empty() -> bool:
+    """Whether there is nothing to load."""
+    folder = _cache_folder()
+    return folder is None or not any(path.name.endswith(_ENTRY) for path, _ in _files(folder))
+
+
 def load(key: str) -> bytes | None:
     """The bytes that were stored under a key, if they are intact."""
     folder = _cache_folder()

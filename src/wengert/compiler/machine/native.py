@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import hashlib
 import os
 import pickle
 import sys
@@ -19,17 +18,17 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 import numpy as np
 
+from wengert.compiler.aspects import OWN
 from wengert.compiler.entry import entry, python_objects
 from wengert.compiler.entry.ctypes_call import NO_TARGETS, Caller
 from wengert.compiler.entry.entry_values import NO_STATES, Argument, ResultTree, States
 from wengert.compiler.entry.program_state import StateTable, StateUse, states_of
-from wengert.compiler.entry.python_calls import RELEASED
+from wengert.compiler.entry.python_calls import DECLARE_RUN, RELEASED
 from wengert.compiler.entry.upcall import make_upcall
 from wengert.compiler.forms.prepare import prepare
 from wengert.compiler.kernels.threads import THREADS, parallel_address
-from wengert.compiler.machine import cache as disk
 from wengert.compiler.machine import target
-from wengert.compiler.machine.fingerprint import surroundings
+from wengert.compiler.machine.fingerprint import CacheEntry
 from wengert.compiler.program.failures import FAILURES
 from wengert.compiler.program.kept_memory import KEPT, allow_kept_memory
 from wengert.compiler.program.program import FIRST_FAILURE, NO_MEMORY, Program
@@ -168,18 +167,15 @@ def load_or_compile(
     """
     states = states_of(uses, [node.spec for node in graph.outputs], is_taped)
     signature = repr((arguments, result, tuple(updates), rolls, states))
-    around = surroundings() if is_portable(graph) else None
-    key = None
-    if around is not None:
-        key = hashlib.sha256("\n".join((graph.fingerprint, signature, around)).encode()).hexdigest()
-    stored = disk.load(key) if key is not None else None
+    kept = CacheEntry(graph.fingerprint, signature) if is_portable(graph) else None
+    stored = kept.load() if kept is not None else None
     if stored is not None:
         with contextlib.suppress(Exception):  # whatever cannot be read is compiled again
             return NativeProgram(pickle.loads(stored), arguments, name, True, uses)
     build = compile_graph(graph, arguments, result, updates, rolls, states)
-    if key is not None:
+    if kept is not None:
         with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError, RecursionError):
-            disk.store(key, pickle.dumps(build))
+            kept.store(pickle.dumps(build))
     return NativeProgram(build, arguments, name, False, uses)
 
 
@@ -195,41 +191,29 @@ def compile_graph(
     start = time.perf_counter()
     optimised = prepare(graph, rolls)
     program = write_program(optimised, updates)
-    text = program.text
+    callers = DECLARE_RUN + RELEASED if releases_gil(program) else ""
     if arguments is not None and result is not None:
-        text = append_module(text, entry.write_entry(arguments, result, releases_gil(program), states))
-    elif releases_gil(program):
-        text = append_module(text, RELEASED)
-    code = [target.object_code(text), *[function_code(*key) for key in program.vector_functions]]
-    if program.quick_text:
-        code.append(target.object_code(program.quick_text, is_long=True))
+        callers = DECLARE_RUN + entry.write_entry(arguments, result, releases_gil(program), states)
+    has_loops = states.records > 0  # others only compare and call
+    modules = {program.text: False, program.quick_text: True, callers: not has_loops}
+    modules.pop("", None)
+    code = [target.object_code(text, is_quick) for text, is_quick in modules.items()]
+    code += [function_code(*key) for key in program.vector_functions]
     counts = len(graph.operations), len(optimised.operations)
-    shown = zlib.compress((text + "\n\n" + program.quick_text).encode(), 1)
+    shown = zlib.compress("\n\n".join(modules).encode(), 1)
     return Build(program._replace(text="", quick_text=""), tuple(code), shown, counts, time.perf_counter() - start)
-
-
-def append_module(text: str, more: str) -> str:
-    """Two modules as one, without declarations that occur twice."""
-    known = set(text.splitlines())
-    lines: list[str] = []
-    for line in more.splitlines():
-        if not (line.startswith("declare ") or " = external global " in line):
-            lines.append(line)
-        elif line not in known:
-            lines.append(line)
-            known.add(line)
-    return "\n".join([text, "", *lines])
 
 
 def is_portable(graph: Graph) -> bool:
     """Whether all operations belong to this package, so that names mean the same in another process."""
-    known = all(node.primitive is OUTPUT or node.primitive in own_operations() for node in graph.operations)
-    return known and all(is_portable(held.graph) for node in graph.operations for held in graphs_of(node))
+    primitives = {node.primitive for node in graph.operations} - OWN - {OUTPUT}
+    is_known = not primitives or primitives <= own_operations()
+    return is_known and all(is_portable(held.graph) for node in graph.operations for held in graphs_of(node))
 
 
 @cache
 def own_operations() -> frozenset[Primitive]:
-    """The operations that modules of this package define; users may add others to the table."""
+    """The operations that modules of this package define, found one by one: few are not among `OWN`."""
     modules = [module for name, module in sys.modules.items() if name.startswith("wengert.")]
     values = [x for module in modules for x in vars(module).values() if isinstance(x, FunctionType | Primitive)]
     found = [x if isinstance(x, Primitive) else getattr(x, "primitive", None) for x in values]

@@ -1,0 +1,100 @@
+"""The sources of this package as a hash of their contents, which is kept on disk until a file changes.
+
+To read five hundred files takes longer than to load a program. So the cache on disk has the hash, with the state of
+each file and folder when it was computed, and files are read again only if one of these is different. A state has the
+time of the last change (`st_ctime`), which only the system sets: after any change of a file, also of its name or its
+other times, it is the time of the change. That is right to a few milliseconds, so younger states are not kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import marshal
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from wengert.compiler.machine import cache as disk
+from wengert.core import IMPORTED
+
+PACKAGE = str(Path(__file__).parent.parent.parent)
+COARSE = 0.01
+"""Seconds by which the clock of a file system may be late."""
+
+FORMAT = "sources, 1"
+"""What is kept on disk, as part of its key."""
+
+State = tuple[int, int, int, int]
+"""Number and size of a file or folder, and when it was modified and changed, in nanoseconds."""
+
+
+def contents() -> str | None:
+    """A hash of the sources; None if they cannot be read, or have changed since this process imported the package."""
+    try:
+        digest, states = read_known() or hash_files()
+    except OSError:  # the package is no folder of files
+        return None
+    return digest if is_older([states[path] for path in states if is_source(path)], IMPORTED) else None
+
+
+def read_known() -> tuple[str, dict[str, State]] | None:
+    """The hash that is on disk, and the states of all files and folders; None if one has another state now."""
+    stored = disk.load(stored_key())
+    if stored is not None:
+        digest, states = marshal.loads(stored)
+        with contextlib.suppress(OSError):  # a file is not there any more
+            if states == {path: file_state(path) for path in states}:
+                return digest, states
+    return None
+
+
+def hash_files() -> tuple[str, dict[str, State]]:
+    """The hash of all files, read now, and the states of files and folders; the disk keeps both."""
+    start = time.time()
+    states = {path: file_state(path) for path in sorted(walk(PACKAGE))}
+    digest = hashlib.sha256()
+    for path in filter(is_source, states):
+        with open(path, "rb", 0) as file:  # pathlib would take longer than reading
+            data = file.read()
+        digest.update(f"{path[len(PACKAGE) :]} {len(data)}\n".encode() + data)
+    found = digest.hexdigest(), states
+    has_times = len({changed for *_, changed in states.values()}) > 1  # the image of a file system may have one for all
+    if has_times and is_older(states.values(), start):
+        disk.store(stored_key(), marshal.dumps(found))
+    return found
+
+
+def stored_key() -> str:
+    """The key of the hash in the cache on disk."""
+    return hashlib.sha256(f"{FORMAT} {PACKAGE} {sys.version}".encode()).hexdigest()
+
+
+def walk(folder: str) -> Iterator[str]:
+    """A folder, and the Python files and folders inside it."""
+    yield folder
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if is_source(entry.name):
+                yield entry.path
+            elif entry.name != "__pycache__" and entry.is_dir():
+                yield from walk(entry.path)
+
+
+def is_source(path: str) -> bool:
+    """Whether this is a Python file, by its name."""
+    return path.endswith(".py")
+
+
+def file_state(path: str) -> State:
+    """The state of a file or folder."""
+    status = os.stat(path)
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def is_older(states: Iterable[State], moment: float) -> bool:
+    """Whether there are any states, all from before a moment."""
+    newest = max([changed for *_, changed in states], default=None)
+    return newest is not None and newest < (moment - COARSE) * 1e9

@@ -11,11 +11,12 @@ from wengert.compiler.routines.convolution.buffer import Buffer
 from wengert.compiler.routines.convolution.correlation import AxisPhase, Correlation
 from wengert.compiler.simd.types import Type
 
-STRIP = 1 << 17
+STRIP = 1 << 18
 """The bytes of the source that a strip of the target should need: what fits into the second cache."""
 LOADS, OVERHEAD, LATENCY = 0.5, 0.5, 4.0
 """The cycles of a read, those of a tap besides, and of a sum that depends on another; two products take one."""
-MOST_CHANNELS, MOST_VECTORS = 8, 4
+MOST_CHANNELS, MOST_VECTORS, MOST_VECTORS_ALONE = 8, 4, 8
+"""The largest numbers of channels and vectors of a block, and of vectors of one channel."""
 UNROLLED = 12
 """The largest number of taps that are written out."""
 
@@ -36,7 +37,7 @@ class RegisterBlock(NamedTuple):
     def cycles(self) -> float:
         """The estimated time of a tap of one source channel."""
         sums, vectors = self.channels * self.rows * self.vectors, self.rows * self.vectors
-        return max(sums / 2, LOADS * (1.2 * vectors + self.channels), LATENCY) + OVERHEAD
+        return max(sums / 2, LOADS * (2 * vectors + self.channels), LATENCY) + OVERHEAD
 
 
 class Cut(NamedTuple):
@@ -82,8 +83,9 @@ def best_block(channels: int, rows: int, phase: tuple[AxisPhase, ...], lanes: in
     vectors = -(-phase[2].count // lanes)
     found, least = RegisterBlock(1, 1, 1), math.inf
     for n in range(1, min(channels, MOST_CHANNELS) + 1):
+        most = MOST_VECTORS if n > 1 else MOST_VECTORS_ALONE
         for v in range(1, min(vectors, MOST_VECTORS) + 1):
-            for r in range(1, min(rows, MOST_VECTORS // v) + 1):
+            for r in range(1, min(rows, most // v) + 1):
                 block = RegisterBlock(n, r, v)
                 if n * r * v + r * v + 1 > register_count():
                     continue

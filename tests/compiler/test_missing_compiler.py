@@ -19,6 +19,7 @@ assert wg.vmap(np.sin)(x).shape == (4,)
 assert wg.sparse_hessian(f)(x).shape == (4, 4)
 assert wg.optimize.minimize(lambda x: ((x - 1.0) ** 2).sum(), x).success
 assert wg.explain(lambda x: x * x, 2.0).outputs
+assert wg.signal.convolution(np.ones((8, 8, 32, 32)), np.ones((16, 8, 3, 3))).max() == 72.0
 t = wg.tensor(x, requires_grad=True)
 f(t).backward()
 wg.optim.SGD([t], lr=0.5).step()

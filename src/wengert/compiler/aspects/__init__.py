@@ -4,6 +4,7 @@ from wengert.compiler.aspects import (
     by_numpy,
     complex_numbers,
     contraction,
+    convolution,
     elementwise,
     fourier,
     indexing,

@@ -12,7 +12,6 @@ from wengert.ops.linear_algebra import matrix_functions, spectral, structured
 from wengert.ops.reductions import without_nan
 from wengert.ops.samples import histograms, sets
 from wengert.ops.shape import joining, rearranging
-from wengert.ops.signal import convolution
 from wengert.ops.special import bessel, entropy, error, gamma, incomplete, integrals, quantile
 
 lowering.without("a loop or a branch around the native code of what it holds", LOOP, SWITCH)
@@ -77,11 +76,6 @@ lowering.without(
 
 lowering.without(
     "it is computed by Fourier transforms, or in a separate loop",
-    *(
-        convolution._convolution,
-        convolution._convolution_signals,
-        convolution._convolution_filters,
-        differences._convolve,
-    ),
+    differences._convolve,
     *(structured._banded, structured._band_of_product, structured._constant_diagonals, structured._diagonal_sums),
 )

@@ -2,7 +2,7 @@
 
 The result y of signals x and filters w, and the pulled back cotangents of both, are the three derivatives of one
 trilinear form `sum of t * y`: three operations that are each other's transposes, so that they have derivatives of any
-order. Each is a product of matrices with the *columns* of the signals (`columns.py`).
+order. In NumPy each is a product of matrices with the *columns* of the signals (`columns.py`). Large ones run natively.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, keep_params, multilinear
+from wengert.core.native import natively
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.shape.joining import pad
@@ -86,6 +87,15 @@ def _each_of_a_stack(spec: Callable, folds: bool = False) -> Callable:
     return decorate
 
 
+def _products(results: Any, filter_shape: Sequence[int]) -> int:
+    """The number of multiplications."""
+    return results.size * math.prod(filter_shape)
+
+
+def _products_of_result(x: Any, w: Any, stride: Lengths, **params: Any) -> int:
+    return _products(_spec_of_result(Spec.of(x), Spec.of(w), stride=stride, **params), w.shape[-len(stride) - 1 :])
+
+
 def _result(x: Any, w: Any, stride: Lengths, padding: Widths, dilation: Lengths, groups: int) -> Any:
     layout = column_layout(x.shape[2:], w.shape[2:], stride, padding, dilation)
     matrices = _matrices(w, groups)
@@ -99,6 +109,7 @@ def _result(x: Any, w: Any, stride: Lengths, padding: Widths, dilation: Lengths,
     return out
 
 
+@natively(lambda: _convolution_signals, lambda t, w, stride, **params: _products(t, w.shape[-len(stride) - 1 :]))
 @_each_of_a_stack(_spec_of_signals, folds=True)
 def _pull_to_signals(
     t: Any, w: Any, lengths: Lengths, stride: Lengths, padding: Widths, dilation: Lengths, groups: int
@@ -132,6 +143,10 @@ def _reverse_filters(w: np.ndarray, groups: int) -> np.ndarray:
     return np.flip(turned.reshape(groups * channels, filters // groups, *size), tuple(range(2, w.ndim)))
 
 
+@natively(
+    lambda: _convolution_filters,
+    lambda x, t, size, stride, groups, **params: _products(t, (x.shape[-len(stride) - 1] // groups, *size)),
+)
 @_each_of_a_stack(_spec_of_filters)
 def _pull_to_filters(
     x: Any, t: Any, size: Lengths, stride: Lengths, padding: Widths, dilation: Lengths, groups: int
@@ -145,7 +160,7 @@ def _pull_to_filters(
 
 _convolution: Callable = multilinear(
     "convolution",
-    _each_of_a_stack(_spec_of_result, folds=True)(_result),
+    natively(lambda: _convolution, _products_of_result)(_each_of_a_stack(_spec_of_result, folds=True)(_result)),
     lambda t, y, x_spec, stride, padding, dilation, groups: _convolution_signals(
         t, y, lengths=x_spec.shape[-len(stride) :], stride=stride, padding=padding, dilation=dilation, groups=groups
     ),

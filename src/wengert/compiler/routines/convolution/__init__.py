@@ -1,0 +1,1 @@
+"""Convolutions by direct loops: results, and the cotangents of signals and filters."""

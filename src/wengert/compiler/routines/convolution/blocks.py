@@ -1,0 +1,108 @@
+"""How the target of a correlation is cut: strips for the work of one thread, and blocks that stay in registers."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.routines.convolution.buffer import Buffer
+from wengert.compiler.routines.convolution.correlation import AxisPhase, Correlation
+from wengert.compiler.simd.types import Type
+
+STRIP = 1 << 18
+"""The bytes of the source that a strip of the target should need: what fits into the second cache."""
+LOADS, OVERHEAD, LATENCY = 0.5, 0.5, 4.0
+"""The cycles of a read, those of a tap besides, and of a sum that depends on another; two products take one."""
+MOST_CHANNELS, MOST_VECTORS, MOST_VECTORS_ALONE = 8, 4, 8
+"""The largest numbers of channels and vectors of a block, and of vectors of one channel."""
+UNROLLED = 12
+"""The largest number of taps that are written out."""
+
+
+def register_count() -> int:
+    """The number of vector registers."""
+    return 32 if vector_bytes() >= 64 else 16
+
+
+class RegisterBlock(NamedTuple):
+    """Target channels, rows, and vectors of a row, whose sums are in registers."""
+
+    channels: int
+    rows: int
+    vectors: int
+
+    @property
+    def cycles(self) -> float:
+        """The estimated time of a tap of one source channel."""
+        sums, vectors = self.channels * self.rows * self.vectors, self.rows * self.vectors
+        return max(sums / 2, LOADS * (2 * vectors + self.channels), LATENCY) + OVERHEAD
+
+
+class Cut(NamedTuple):
+    """The lanes, the rows of a strip along an axis, and the block of each phase."""
+
+    lanes: int
+    strip_axis: int
+    strip: int
+    buffer: Buffer
+    blocks: tuple[RegisterBlock, ...]
+
+    def strips(self, correlation: Correlation) -> int:
+        """The number of strips; the last one ends with the target."""
+        return -(-correlation.counts[self.strip_axis] // self.strip)
+
+
+def lanes_of(kind: str, width: int) -> int:
+    """The lanes along rows of a width: those of a whole vector, or fewer that have room for a narrow row."""
+    lanes = vector_bytes() // Type(kind).align
+    while lanes // 2 >= width and lanes > 2:
+        lanes //= 2
+    return lanes
+
+
+@lru_cache(256)
+def cut_of(correlation: Correlation) -> Cut:
+    """How to cut a correlation, by estimated times."""
+    c, kind = correlation, correlation.kind
+    width = min([phase.count for phase in c.axis_phases[2]])
+    lanes = lanes_of(kind, max(width, 1))
+    axis = 0 if c.counts[0] > 1 else 1
+    strip = c.counts[axis]
+    while strip > 4 and buffer_of(c, axis, strip, lanes).channel * c.source_channels * Type(kind).align > STRIP:
+        strip = -(-strip // 2)
+    rows = strip if axis == 1 else c.counts[1]
+    fewest = rows if len(c.axis_phases[1]) == 1 else rows - 1  # phases of one axis may differ by one row
+    blocks = tuple([best_block(c.target_channels, max(fewest, 1), phase, lanes) for phase in c.phases])
+    return Cut(lanes, axis, strip, buffer_of(c, axis, strip, lanes), blocks)
+
+
+def best_block(channels: int, rows: int, phase: tuple[AxisPhase, ...], lanes: int) -> RegisterBlock:
+    """The block of the least estimated time, for a strip of so many rows."""
+    vectors = -(-phase[2].count // lanes)
+    found, least = RegisterBlock(1, 1, 1), math.inf
+    for n in range(1, min(channels, MOST_CHANNELS) + 1):
+        most = MOST_VECTORS if n > 1 else MOST_VECTORS_ALONE
+        for v in range(1, min(vectors, MOST_VECTORS) + 1):
+            for r in range(1, min(rows, most // v) + 1):
+                block = RegisterBlock(n, r, v)
+                if n * r * v + r * v + 1 > register_count():
+                    continue
+                along = vectors // v * block.cycles + (RegisterBlock(n, r, vectors % v).cycles if vectors % v else 0)
+                time = -(-channels // n) * -(-rows // r) * along
+                if time < 0.98 * least:
+                    found, least = block, time
+    return found
+
+
+def buffer_of(c: Correlation, axis: int, strip: int, lanes: int) -> Buffer:
+    """What a strip needs of the source."""
+    counts = tuple([strip if i == axis else n for i, n in enumerate(c.counts)])
+    extents = tuple([(n - 1) * s + span + 1 for n, s, span in zip(counts, c.source_step, c.span, strict=True)])
+    last = [(n - 1) * s + low + span for n, s, low, span in zip(c.counts, c.source_step, c.lowest, c.span, strict=True)]
+    is_inside = min(c.lowest) >= 0 and all(i < n for i, n in zip(last, c.source, strict=True))
+    is_wide = min([phase.count for phase in c.axis_phases[2]]) >= lanes
+    return Buffer(
+        c.kind, c.source, c.lowest, extents, c.source_step[2], is_inside and is_wide and c.source_step[2] == 1
+    )

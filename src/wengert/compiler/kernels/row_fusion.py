@@ -189,8 +189,35 @@ class RowFusion:
         for node in shared:
             if node in candidate.buffers:
                 self.compute_once(candidate, node)
+        self.find_hosts(candidate)
         candidate.collect()
         return candidate
+
+    def find_hosts(self, candidate: Candidate) -> None:
+        """Let values be in the rows of results that are computed from them, instead of in buffers.
+
+        The memory of a result is then in the cache when it is computed, and there are fewer rows to keep there.
+        """
+        for node in list(candidate.buffers):
+            if node in candidate.local and node.size > candidate.count:
+                host = self.find_host(candidate, node)
+                if host is not None:
+                    candidate.hosts[node] = host
+                    del candidate.buffers[node]
+
+    def find_host(self, candidate: Candidate, node: Node) -> Node | None:
+        """A result that is computed by the last part that reads a value, element by element from it."""
+        last = max([k for k, part in enumerate(candidate.parts) if node in part.operands], default=0)
+        part = candidate.parts[last]
+        fitting = [v for v in part.maps if v.dtype == node.dtype and v.size == node.size and v not in candidate.local]
+        free = [v for v in fitting if v not in candidate.hosts.values()]
+        if not free or node in part.maps:
+            return None
+        plan = LoopPlan(part, self.schedule)
+        index = flat_index(plan.counted_position, free[0].shape)
+        is_whole = plan.vector_axis is None or plan.domain[plan.vector_axis] % plan.lanes == 0
+        read = [(n, at) for n, at in plan.requested_elements() if self.base(n) is node]
+        return free[0] if is_whole and all(flat_index(at, n.shape) == index for n, at in read) else None
 
     def values_used_again(self, candidate: Candidate) -> Iterator[Node]:
         """Values that several parts compute, at the same positions of the same rows, and that are not cheap."""

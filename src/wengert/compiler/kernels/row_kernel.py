@@ -59,17 +59,22 @@ class RowElements(Elements):
     ):
         super().__init__(pointers.code, plan.schedule, part, pointers)
         self.plan, self.part, self.row_kernel, self.buffers = plan, part, kernel, buffers
+        self.overwritten.update([node for node in part.operands if node in kernel.hosts])
         self.changing = {node for other in kernel.parts for node in other.roots}
 
     def find_source(self, node: Node, index: Affine) -> Source:
         owner = self.schedule.aliases.get(node, node)
+        if owner in self.row_kernel.hosts:
+            return Source(self.pointers.target(self.row_kernel.hosts[owner]), index, node.size, True)
         if owner not in self.buffers:
             return super().find_source(node, index)._replace(is_overwritten=owner in self.changing)
         length = node.size // self.row_kernel.count
         return Source(self.buffers[owner], self.in_row(node, index), length, True)
 
     def store_at(self, node: Node, index: Affine, value: Lanes) -> None:
-        if node in self.buffers:
+        if node in self.row_kernel.hosts:
+            super().store_at(self.row_kernel.hosts[node], index, value)
+        elif node in self.buffers:
             self.write_memory(self.buffers[node], self.in_row(node, index), value)
         if node not in self.row_kernel.local:
             super().store_at(node, index, value)

@@ -41,7 +41,8 @@ class RowPart(Kernel):
 class RowKernel(Kernel):
     """A loop over `count` rows with the loops of `parts` in it.
 
-    `buffers` are the values that it keeps for one row, and `local` those of them that nothing else reads.
+    `buffers` are the values that it keeps for one row, and `local` those of them that nothing else reads. Some are in
+    the row of a result until that is computed: their `hosts`.
     """
 
     def __init__(self, count: int, stage: int):
@@ -50,6 +51,7 @@ class RowKernel(Kernel):
         self.parts: list[RowPart] = []
         self.buffers: dict[Node, None] = {}
         self.local: set[Node] = set()
+        self.hosts: dict[Node, Node] = {}
 
     def collect(self) -> None:
         """Gather what all parts store in memory."""

@@ -79,7 +79,7 @@ class RowFusion:
         for step in self.schedule.steps:
             for node in self.values_read(step):
                 self.readers.setdefault(node, []).append(step)
-        for step in self.schedule.steps:
+        for step in sorted(self.schedule.steps, key=self.order):
             home = self.find_home(step) if isinstance(step, Kernel) and not step.scatters else None
             place = len(self.places) if home is None else home.place
             if home is None:
@@ -89,6 +89,12 @@ class RowFusion:
                 outputs = step.roots
             self.makers |= dict.fromkeys(outputs, place)
         return [self.finish(step) if isinstance(step, Candidate) else step for step in self.places]
+
+    def order(self, step: Any) -> tuple[int, int]:
+        """The order of steps: by stage, and in each stage the kernels first that may start a row kernel."""
+        if not isinstance(step, Kernel):
+            return self.schedule.stages[step], 2
+        return step.stage, 0 if can_start(step) else 1
 
     def find_home(self, kernel: Kernel) -> Candidate | None:
         """The row kernel that a kernel joins, or that it starts."""

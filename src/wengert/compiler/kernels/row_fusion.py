@@ -30,13 +30,13 @@ CHEAP_IN_ROW = 4
 """A value that several parts use is computed again if that costs no more."""
 
 ROWS_OF_PIECE, PARTIAL_BYTES = 4, 1 << 20
-"""Rows are added up in a row kernel if each piece has so many, and the sums of all pieces have at most so many bytes."""
+"""Rows are added up in a row kernel if each piece has so many, and the sums of all pieces at most so many bytes."""
 
 
 def fuse_rows(schedule: Schedule) -> list[Any]:
     """The steps of a schedule, with row kernels instead of the kernels that they consist of."""
     steps = schedule.steps
-    is_first = lambda step: isinstance(step, Kernel) and can_start(step)
+    is_first = lambda step: is_plain(step) and can_start(step)
     if schedule.is_tiny or schedule.rows or not any(map(is_first, steps)):
         return steps
     return RowFusion(schedule).fuse()
@@ -44,7 +44,7 @@ def fuse_rows(schedule: Schedule) -> list[Any]:
 
 def can_start(kernel: Kernel) -> bool:
     """Whether a kernel reduces along the last axes of several rows."""
-    return bool(kernel.reductions) and min(kernel.axes, default=0) > 0 and 0 not in kernel.domain
+    return bool(kernel.reductions) and min(kernel.axes, default=0) > 0
 
 
 class Candidate(RowKernel):
@@ -72,23 +72,39 @@ class RowFusion:
         self.readers: dict[Node, list[Any]] = {}
         self.makers: dict[Node, int] = {}  # the places of steps that make values, in the new order
         self.places: list[Any] = []
+        self.place_of: dict[Any, int] = {}
+        self.known_reads: dict[Any, set[Node]] = {}
         self.candidates: list[Candidate] = []
 
     def fuse(self) -> list[Any]:
         """The steps in their new order."""
-        for step in self.schedule.steps:
+        steps = sorted(self.schedule.steps, key=self.order)
+        for step in steps:
             for node in self.values_read(step):
                 self.readers.setdefault(node, []).append(step)
-        for step in sorted(self.schedule.steps, key=self.order):
-            home = self.find_home(step) if isinstance(step, Kernel) and not step.scatters else None
-            place = len(self.places) if home is None else home.place
-            if home is None:
-                self.places.append(step)
-                outputs = step.roots if isinstance(step, Kernel) else (step, *self.schedule.outputs_of(step))
-            else:
-                outputs = step.roots
-            self.makers |= dict.fromkeys(outputs, place)
-        return [self.finish(step) if isinstance(step, Candidate) else step for step in self.places]
+        for step in steps:
+            home = self.find_home(step) if is_plain(step) else None
+            self.put(step, home)
+        for step in [step for step in self.places if is_plain(step)]:
+            home = next((c for c in reversed(self.candidates) if self.can_move(step, c) and self.join(c, step)), None)
+            if home is not None:
+                self.places[self.place_of[step]] = None
+                self.put(step, home)
+        found = [self.finish(step) if isinstance(step, Candidate) else step for step in self.places]
+        return [step for step in found if step is not None]
+
+    def put(self, step: Any, home: Candidate | None) -> None:
+        """Note where a step is, and what it makes there."""
+        if home is None:
+            self.places.append(step)
+        place = self.place_of[step] = len(self.places) - 1 if home is None else home.place
+        outputs = step.roots if isinstance(step, Kernel) else (step, *self.schedule.outputs_of(step))
+        self.makers |= dict.fromkeys(outputs, place)
+
+    def can_move(self, kernel: Kernel, candidate: Candidate) -> bool:
+        """Whether all steps that read what a kernel makes come after a row kernel."""
+        readers = [step for node in kernel.roots for step in self.readers.get(node, ())]
+        return all(self.place_of[step] > candidate.place for step in readers)
 
     def order(self, step: Any) -> tuple[int, int]:
         """The order of steps: by stage, and in each stage the kernels first that may start a row kernel."""
@@ -98,16 +114,14 @@ class RowFusion:
 
     def find_home(self, kernel: Kernel) -> Candidate | None:
         """The row kernel that a kernel joins, or that it starts."""
-        plan = LoopPlan(kernel, self.schedule)
-        reads = {self.base(node) for node in plan.nodes if plan.sources.is_stored(node)}
         for candidate in reversed(self.candidates):
-            if self.join(candidate, kernel, plan, reads):
+            if self.join(candidate, kernel):
                 return candidate
         if not can_start(kernel):
             return None
         count = math.prod(kernel.domain[: min(kernel.axes)])
         started = Candidate(count, kernel.stage, len(self.places))
-        if count >= FEWEST_ROWS and self.join(started, kernel, plan, reads):
+        if count >= FEWEST_ROWS and self.join(started, kernel):
             self.candidates.append(started)
             self.places.append(started)
             return started
@@ -117,8 +131,9 @@ class RowFusion:
         """The value in whose memory a value is."""
         return self.schedule.aliases.get(node, node)
 
-    def join(self, candidate: Candidate, kernel: Kernel, plan: LoopPlan, reads: set[Node]) -> bool:
+    def join(self, candidate: Candidate, kernel: Kernel) -> bool:
         """Add a kernel to a row kernel, if that gives the same results, and saves something."""
+        reads = self.values_read(kernel)
         outer = outer_axes(kernel.domain, candidate.count)
         inside = {node for node in reads if node in candidate.homes}
         is_related = not candidate.members or inside or kernel.arrays & candidate.arrays
@@ -132,7 +147,7 @@ class RowFusion:
         part = RowPart(kernel.domain, outer, axes if axes == kernel.axes else (), reads)
         part.maps = kernel.maps
         part.reductions, part.sums = (kernel.reductions, []) if axes == kernel.axes else ([], kernel.reductions)
-        if inside and not self.reads_rows(candidate, part, inside, plan):
+        if inside and not self.reads_rows(candidate, part, inside):
             return False
         self.add(candidate, part, inside)
         candidate.members.append(kernel)
@@ -140,12 +155,12 @@ class RowFusion:
         candidate.used |= dict.fromkeys([*reads, *kernel.roots])
         return True
 
-    def reads_rows(self, candidate: Candidate, part: RowPart, inside: set[Node], plan: LoopPlan) -> bool:
+    def reads_rows(self, candidate: Candidate, part: RowPart, inside: set[Node]) -> bool:
         """Whether a part reads values of the row kernel in the same row only."""
-        gathered = {self.base(n.args[0]) for n in plan.computed_nodes if self.schedule.forms[n] is Form.GATHER}
+        rows = LoopPlan(part, self.schedule)
+        gathered = {self.base(n.args[0]) for n in rows.computed_nodes if self.schedule.forms[n] is Form.GATHER}
         if not inside.isdisjoint(gathered) or any(node in candidate.sums for node in inside):
             return False
-        rows = LoopPlan(part, self.schedule)
         return all(
             candidate.is_local_index(flat_index(position, node.shape), node, part, rows.counters)
             for node, position in rows.requested_elements()
@@ -155,17 +170,11 @@ class RowFusion:
     def add(self, candidate: Candidate, part: RowPart, inside: set[Node]) -> None:
         """Let a part share the loop of another one that does not make what it reads, or come last."""
         first = 1 + max([candidate.homes[node] for node in inside], default=-1)
-        for k, other in enumerate(candidate.parts[first:], first):
-            is_one_reduction = not part.axes or not other.axes or part.axes == other.axes
-            if other.domain == part.domain and is_one_reduction:
-                other.axes = other.axes or part.axes
-                other.maps = [*other.maps, *part.maps]
-                other.reductions = [*other.reductions, *part.reductions]
-                other.sums = [*other.sums, *part.sums]
-                other.operands |= part.operands
-                break
+        fitting = [k for k, other in enumerate(candidate.parts) if k >= first and other.can_include(part)]
+        k = fitting[0] if fitting else len(candidate.parts)
+        if fitting:
+            candidate.parts[k].include(part)
         else:
-            k = len(candidate.parts)
             candidate.parts.append(part)
         candidate.sums += part.sums
         candidate.homes |= dict.fromkeys(part.roots, k)
@@ -264,6 +273,12 @@ class RowFusion:
 
     def values_read(self, step: Any) -> set[Node]:
         """All values that a step may read in memory."""
+        if step not in self.known_reads:
+            self.known_reads[step] = self.find_reads(step)
+        return self.known_reads[step]
+
+    def find_reads(self, step: Any) -> set[Node]:
+        """The values that a kernel reads; of other steps, all values that views show them."""
         if isinstance(step, Kernel):
             plan = LoopPlan(step, self.schedule)
             base = step.scatter_base if step.scatters else None
@@ -276,6 +291,11 @@ class RowFusion:
                 node = node.args[0]
                 found |= {node, self.base(node)}
         return found
+
+
+def is_plain(step: Any) -> bool:
+    """Whether a step is a kernel that may become part of a row kernel."""
+    return isinstance(step, Kernel) and not isinstance(step, RowKernel) and not step.scatters and 0 not in step.domain
 
 
 def is_along_rows(kernel: Kernel, outer: int, count: int) -> bool:

@@ -29,13 +29,20 @@ class RowPart(Kernel):
         super().__init__(domain, 0, axes, outer)
         self.operands = set(operands)
 
-    @property
-    def row_axes(self) -> tuple[int, ...]:
-        """The extents of the axes of the rows."""
-        return self.domain[: self.outer]
-
-    def finds_in_memory(self, schedule: Schedule, node: Node) -> bool:
+    def finds_in_memory(self, _: Schedule, node: Node) -> bool:
         return node in self.operands
+
+    def can_include(self, other: RowPart) -> bool:
+        """Whether both can be one loop: it reduces along one set of axes."""
+        return self.domain == other.domain and (not self.axes or not other.axes or self.axes == other.axes)
+
+    def include(self, other: RowPart) -> None:
+        """Do in one loop what another part does as well."""
+        self.axes = self.axes or other.axes
+        self.maps = [*self.maps, *other.maps]
+        self.reductions = [*self.reductions, *other.reductions]
+        self.sums = [*self.sums, *other.sums]
+        self.operands |= other.operands
 
 
 class RowKernel(Kernel):

@@ -140,7 +140,7 @@ def test_threads_change_no_bits(name, dtype):
 
 def test_sums_of_rows_are_parts():
     """The gradients with respect to the weights of a normalisation are sums over all rows."""
-    x, w, b, t = RNG.standard_normal((500, 50)), *RNG.standard_normal((2, 50)), RNG.standard_normal((500, 50))
+    x, w, b, t = [RNG.standard_normal(shape) for shape in ((500, 50), 50, 50, (500, 50))]
     f = wg.grad(lambda x, w, b, t: wg.sum(functional.layer_norm(x, 50, w, b) * t), (0, 1, 2))
     (kernel,) = kernels(f, x, w, b, t)
     assert [node.shape for node in kernel.sums] == [(50,), (50,)]

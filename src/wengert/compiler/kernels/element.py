@@ -39,11 +39,11 @@ from wengert.compiler.small_matrices.call import MatrixCall
 from wengert.graph.ir import Constant, Node, Operation
 
 
-class Source(NamedTuple):
-    """An array in memory of `size` elements, an index there, and whether the kernel may write to the array."""
+class StoredElement(NamedTuple):
+    """An element `at` an index of an array of `size` elements in memory, which the kernel may write to."""
 
     base: Lanes
-    index: Affine
+    at: Affine
     size: int
     is_overwritten: bool
 
@@ -204,9 +204,9 @@ class Elements(ElementSources):
         value = self.read_memory(base, index, type, mask, is_overwritten)
         return value.ne(0) if node.dtype.kind == "b" else value
 
-    def find_source(self, node: Node, index: Affine) -> Source:
+    def find_source(self, node: Node, index: Affine) -> StoredElement:
         """Where an element of a value is read, by its index in the value."""
-        return Source(self.pointers.source(node), index, node.size, node in self.overwritten)
+        return StoredElement(self.pointers.source(node), index, node.size, node in self.overwritten)
 
     def read_memory(self, base: Lanes, index: Affine, type: Type, mask: Lanes | None, is_overwritten: bool) -> Lanes:
         """Elements from memory: neighbours at once, one for all lanes, or each lane by itself."""

@@ -15,7 +15,7 @@ from wengert.compiler.kernels.loop_plan import PIECES, LoopPlan
 from wengert.compiler.schedule.affine import flat_index
 from wengert.compiler.schedule.row_kernels import RowKernel, RowPart, outer_axes
 from wengert.compiler.schedule.schedule_steps import Kernel
-from wengert.graph.ir import Node
+from wengert.graph.ir import Node, Operation
 
 if TYPE_CHECKING:
     from wengert.compiler.schedule.schedule import Schedule
@@ -158,7 +158,8 @@ class RowFusion:
     def reads_rows(self, candidate: Candidate, part: RowPart, inside: set[Node]) -> bool:
         """Whether a part reads values of the row kernel in the same row only."""
         rows = LoopPlan(part, self.schedule)
-        gathered = {self.base(n.args[0]) for n in rows.computed_nodes if self.schedule.forms[n] is Form.GATHER}
+        operations = [node for node in rows.computed_nodes if isinstance(node, Operation)]
+        gathered = {self.base(n.args[0]) for n in operations if self.schedule.forms[n] is Form.GATHER}
         if not inside.isdisjoint(gathered) or any(node in candidate.sums for node in inside):
             return False
         return all(

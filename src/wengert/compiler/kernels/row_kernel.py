@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 
 from wengert.compiler.kernels.accumulators import Accumulators, SumsInMemory, write_combination
-from wengert.compiler.kernels.element import Elements, Source
+from wengert.compiler.kernels.element import Elements, StoredElement
 from wengert.compiler.kernels.kernel import KernelText, kernel_function
 from wengert.compiler.kernels.loop_plan import PIECES, SHARED, LoopPlan
 from wengert.compiler.kernels.loops import KernelLoops, piece_bounds
@@ -62,14 +62,14 @@ class RowElements(Elements):
         self.overwritten.update([node for node in part.operands if node in kernel.hosts])
         self.changing = {node for other in kernel.parts for node in other.roots}
 
-    def find_source(self, node: Node, index: Affine) -> Source:
+    def find_source(self, node: Node, index: Affine) -> StoredElement:
         owner = self.schedule.aliases.get(node, node)
         if owner in self.row_kernel.hosts:
-            return Source(self.pointers.target(self.row_kernel.hosts[owner]), index, node.size, True)
+            return StoredElement(self.pointers.target(self.row_kernel.hosts[owner]), index, node.size, True)
         if owner not in self.buffers:
             return super().find_source(node, index)._replace(is_overwritten=owner in self.changing)
         length = node.size // self.row_kernel.count
-        return Source(self.buffers[owner], self.in_row(node, index), length, True)
+        return StoredElement(self.buffers[owner], self.in_row(node, index), length, True)
 
     def store_at(self, node: Node, index: Affine, value: Lanes) -> None:
         if node in self.row_kernel.hosts:

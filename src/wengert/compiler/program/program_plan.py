@@ -49,9 +49,7 @@ class Plan:
         schedule.steps = fuse_rows(schedule)
         self.memory = memory = Memory(schedule)
         self.writers: dict[Any, AnyWriter] = {
-            step: (RowKernelWriter if isinstance(step, RowKernel) else KernelWriter)(
-                step, schedule, memory, f"{prefix}kernel.{i}"
-            )
+            step: make_writer(step, schedule, memory, f"{prefix}kernel.{i}")
             for i, step in enumerate(schedule.steps)
             if isinstance(step, Kernel)
         }
@@ -102,6 +100,13 @@ class Plan:
         outputs = schedule.outputs_of(step)
         updates = control_updates(step, outputs, reads) if schedule.forms[step] is Form.LOOP else ()
         return Step(step, reads, outputs, list(updates))
+
+
+def make_writer(kernel: Kernel, schedule: Schedule, memory: Memory, name: str) -> AnyWriter:
+    """The writer of a kernel."""
+    if isinstance(kernel, RowKernel):
+        return RowKernelWriter(kernel, schedule, memory, name)
+    return KernelWriter(kernel, schedule, memory, name)
 
 
 def values_read(schedule: Schedule, step: Kernel | Operation, writer: AnyWriter | None) -> list[Node]:

@@ -19,18 +19,14 @@ from wengert.compiler.schedule.narrow_products import in_narrow_rows
 from wengert.compiler.schedule.scatter_kernels import can_join, is_scattered_from_memory, join, store_parts
 from wengert.compiler.schedule.schedule_steps import order_steps
 from wengert.compiler.schedule.short_rows import (
-    ROW,
-    ROW_INTENSITY,
-    ROW_OPERATIONS,
-    SHORT_REDUCTION,
     copy_by_columns,
     in_rows,
     keeps_rows,
-    reduced_terms,
     row_candidates,
     shows_rows,
 )
 from wengert.compiler.schedule.strides import Strides, layout_of
+from wengert.compiler.schedule.unrolled_rows import can_unroll
 from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a
@@ -103,16 +99,7 @@ class Schedule:
             return
         for rows in row_candidates(graph):
             forms = {node: form_of(node, rows) for node in graph.nodes}
-            members = [node for node in graph.operations if in_rows(node, rows)]
-            terms = {node: reduced_terms(node) for node in members if forms[node] is Form.UNROLLED}
-            is_short = max(terms.values(), default=0) <= ROW
-            is_mixing = any(n <= SHORT_REDUCTION for n in terms.values()) or any(
-                forms[node] in (Form.CHOICE, Form.MATRIX) for node in members
-            )
-            count = math.prod(rows)
-            per_row = sum(scalar_operations(node) // count for node in members if forms[node] is not Form.VIEW)
-            moved = sum(node.size // count for node in (*graph.inputs, *graph.outputs) if in_rows(node, rows))
-            if is_short and is_mixing and ROW_INTENSITY * moved <= per_row <= ROW_OPERATIONS:
+            if can_unroll(graph, rows, forms):
                 self.rows = rows
                 self.graph, self.columns = copy_by_columns(graph, rows)
                 self.forms = {node: forms.get(node) or form_of(node, rows) for node in self.graph.nodes}

@@ -25,15 +25,8 @@ COPY, MULTIPLY, TRANSPOSE = map(primitive_of, (_copy, multiply, _transpose))
 ROW, LONGEST_ROW = 48, 128
 """The lengths of rows: those of at most `ROW` elements decide the first axes, which rows up to `LONGEST_ROW` then use.
 """
-SHORT_REDUCTION = 16
-"""Reductions of more elements along a row are no reason to unroll it: lanes along the row do the same
-(`row_kernels.py`). With a reduction of more than `ROW` elements it is not unrolled."""
 FEWEST_ROWS = 64
 """The fewest rows that are worth a loop of their own."""
-ROW_OPERATIONS, ROW_INTENSITY = 6000, 6
-"""The most operations that are unrolled for one row, and the fewest for each element that is read or stored: lanes read
-elements that are a row apart.
-"""
 LONGEST_PRODUCT = 512
 """The same for the terms of a product of matrices, which are summed at once."""
 READ_AGAIN = 4
@@ -70,12 +63,6 @@ def in_rows(node: Node, rows: tuple[int, ...]) -> bool:
 def is_outer_product(node: Node) -> bool:
     """Whether a value is the product of two that both broadcast: the terms of a product of matrices."""
     return isinstance(node, Operation) and node.primitive is MULTIPLY and all(a.size < node.size for a in node.args)
-
-
-def reduced_terms(node: Operation) -> int:
-    """The number of elements that a reduction folds to one; those of a product of matrices do not count."""
-    (operand,) = node.args
-    return 0 if is_outer_product(operand) else operand.size // max(node.size, 1)
 
 
 def keeps_rows(node: Operation, rows: tuple[int, ...]) -> bool:

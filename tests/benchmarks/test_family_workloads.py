@@ -32,6 +32,7 @@ TINY = dict.fromkeys(FAMILY_WORKLOADS, 40) | {
     "quantum": 3,
     "quantum-pairs": 3,
     "warp": 16,
+    "transformer": 1,
     "embedding": 300,
 }
 PEER = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from benchmarks.workload import Workload
 from benchmarks.workloads.families import (
+    attention,
     counting,
     fourier,
     gaussian,
@@ -26,6 +27,7 @@ FAMILY_WORKLOADS: dict[str, Workload] = {
         fourier.real,
         fourier.both,
         warp.workload,
+        *attention.workloads,
         rows.embedding,
         rows.factorisation,
         *gaussian.normals,

@@ -44,7 +44,7 @@ lowering.without(
     *(bessel.i0, bessel.i1, bessel.i0e, bessel.i1e),
     *(bessel._iv, bessel._ive, bessel._kv),
     *(entropy.xlogy, entropy.xlog1py, entropy.entr, entropy.rel_entr, entropy.kl_div),
-    *(entropy.logit, entropy._offset),
+    entropy.logit,
     *(error.erfinv, error.erfcinv, error._erfcx),
     *(error.ndtr, error.log_ndtr, error.ndtri),
     *(gamma.gamma, gamma.beta, gamma.betaln, gamma._polygamma_op, gamma._zeta),

@@ -18,7 +18,7 @@ from wengert.ops.elementwise.arithmetic import reciprocal, sqrt, square
 from wengert.ops.elementwise.choices import maximum, minimum, where
 from wengert.ops.elementwise.complex_numbers import absolute, imag, real
 from wengert.ops.elementwise.exponential import exp, log, power
-from wengert.ops.elementwise.predicates import equal, isfinite, isnan, logical_or, not_equal
+from wengert.ops.elementwise.predicates import equal, greater, isfinite, isnan, logical_or, not_equal
 from wengert.ops.linear_algebra.norms import _norm
 from wengert.ops.reductions import extremes, logical, sums
 from wengert.ops.reductions.axes import count_along
@@ -28,7 +28,7 @@ from wengert.ops.reductions.extremes import min as min_
 from wengert.ops.reductions.sums import sum as sum_
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import reshape
-from wengert.ops.special.entropy import softmax_weights
+from wengert.ops.special.entropy import _offset, softmax_weights
 
 # Folds: the combination of two partial results, and the initial one
 
@@ -78,29 +78,51 @@ def expand_logsumexp(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
     """The exponentials of the distances to the largest term do not overflow."""
     if not x.size or x.dtype.kind == "c":
         return None
-    largest, weights = scaled_exponentials(x, axis)
-    total = log(sum_(weights, axis, keepdims=True)) + largest
+    return logarithm_of_sum(x, largest_terms(x, axis), axis, keepdims)
+
+
+def largest_terms(x: Any, axis: tuple[int, ...]) -> Any:
+    """The largest terms, or zero where they are -inf or NaN."""
+    largest = max_(x, axis, keepdims=True)
+    return where(greater(largest, -np.inf), largest, x.dtype.type(0))
+
+
+def logarithm_of_sum(x: Any, largest: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
+    """log(sum(exp(x))), with the largest terms; infinite where one of them is."""
+    total = log(sum_(exp(x - largest), axis, keepdims=True)) + largest
+    total = where(equal(largest, np.inf), x.dtype.type(np.inf), total)
     return total if keepdims else reshape(total, [n for i, n in enumerate(x.shape) if i not in axis])
+
+
+def exponential_weights(x: Any, largest: Any, axis: tuple[int, ...], is_zero_possible: bool) -> Any:
+    """exp(x - logsumexp(x)), with the largest terms: the exponentials that are summed, over their sum.
+
+    Where a term is infinite, the other weights are zero. If `is_zero_possible`, a sum of zero counts as one.
+    """
+    one, weights = x.dtype.type(1), exp(x - largest)
+    total = sum_(weights, axis, keepdims=True)
+    is_single = equal(largest, np.inf)
+    is_single = logical_or(is_single, equal(total, 0)) if is_zero_possible else is_single
+    return weights * where(is_single, one, reciprocal(total))
+
+
+@expansion(_offset)
+def expand_offset(x: Any, axis: tuple[int, ...]) -> Any:
+    """The largest terms, or zero where they are not finite."""
+    if not x.size or x.dtype.kind not in "fc":
+        return None
+    largest = max_(real(x) if x.dtype.kind == "c" else x, axis, keepdims=True)
+    return where(isfinite(largest), largest, largest.dtype.type(0))
 
 
 @expansion(softmax_weights)
 def expand_softmax_weights(x: Any, axis: tuple[int, ...]) -> Any:
-    """Exponentials of the distances to the largest term, over their sum."""
-    return normalized_exponentials(x, axis) if x.size and x.dtype.kind == "f" else None
-
-
-def normalized_exponentials(x: Any, axis: tuple[int, ...]) -> Any:
-    """exp(x - largest) over its sum, and zeros where that is zero."""
-    _, weights = scaled_exponentials(x, axis)
+    """Exponentials of the distances to the largest term, over their sum, and zeros where that is zero."""
+    if not x.size or x.dtype.kind != "f":
+        return None
+    weights = exp(x - expand_offset(x, axis))
     total = sum_(weights, axis, keepdims=True)
-    return weights * reciprocal(where(total == 0, x.dtype.type(1), total))
-
-
-def scaled_exponentials(x: Any, axis: tuple[int, ...]) -> tuple[Any, Any]:
-    """The largest terms, or zero where they are not finite, and exp(x - largest)."""
-    largest = max_(x, axis, keepdims=True)
-    largest = where(isfinite(largest), largest, x.dtype.type(0))
-    return largest, exp(x - largest)
+    return weights * reciprocal(where(equal(total, 0), x.dtype.type(1), total))
 
 
 @expansion(_norm)

@@ -13,7 +13,7 @@ from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.kernels.row_sums import RowAccumulator, RowReader, find_row
 from wengert.compiler.program.memory_plan import Memory, address
 from wengert.compiler.schedule.affine import ZERO, Affine, Position, flat_index
-from wengert.compiler.simd.complex_lanes import Variable
+from wengert.compiler.simd.complex_lanes import Variable, constant
 from wengert.compiler.simd.lane_operations import fold_lanes, load_element, store_element
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
 from wengert.compiler.simd.types import Type
@@ -29,13 +29,13 @@ class Accumulator(NamedTuple):
 
 
 class Accumulators:
-    """The accumulators of one kernel."""
+    """The accumulators of reductions along `axes` of the loops of one kernel."""
 
-    def __init__(self, plan: LoopPlan, elements: Elements):
-        self.plan, self.elements, self.code = plan, elements, elements.code
+    def __init__(self, plan: LoopPlan, elements: Elements, reductions: Sequence[Operation], axes: Sequence[int]):
+        self.plan, self.elements, self.code, self.axes = plan, elements, elements.code, axes
         self.all: list[Accumulator] = []
         self.rows: dict[Operation, tuple[RowAccumulator, Element]] = {}
-        for node in plan.kernel.reductions:
+        for node in reductions:
             if self.add_row(node):
                 continue
             type = accumulator_type(node, plan.lanes)
@@ -48,7 +48,7 @@ class Accumulators:
         """Accumulate a reduction in vectors along rows in memory, if it adds up rows times one number for each."""
         plan, (operand,), factors = self.plan, node.args, self.elements.factors(node)
         inner = list(plan.inner_positions(operand))
-        is_of_lanes = plan.vector_axis in plan.axes and plan.lanes > 1 and max(node.params["axis"]) < len(plan.domain)
+        is_of_lanes = plan.vector_axis in self.axes and plan.lanes > 1 and max(node.params["axis"]) < len(plan.domain)
         if (
             factors is None
             or node.dtype.kind != "f"
@@ -99,24 +99,69 @@ class Accumulators:
         code, plan, elements = self.code, self.plan, self.elements
         elements.forget()
         for node, (sums, _) in self.rows.items():
-            base, index = self.target(node, (ZERO,) * (node.args[0].ndim - len(plan.kernel.domain)), piece)
+            index = self.kept_index(node, (ZERO,) * (node.args[0].ndim - len(plan.kernel.domain)))
+            base = elements.pointers.target(node) if piece is None else piece_address(elements, node, piece)
             sums.store(code.offset(base, elements.evaluate(index, False), sums.reader.type))
         for node, kept, variables in self.all:
             fold, type = lowering_of(node, Reduction).fold, accumulator_type(node, plan.lanes)
             value = reduce(fold, (variable.load() for variable in variables))
-            if plan.vector_axis in plan.axes and type.lanes > 1:
+            if plan.vector_axis in self.axes and type.lanes > 1:
                 value = fold_lanes(fold, value)
-            elements.write_memory(*self.target(node, kept, piece), value)
+            if piece is None:
+                elements.store_at(node, self.kept_index(node, kept), value)
+            else:
+                elements.write_memory(piece_address(elements, node, piece), self.kept_index(node, kept), value)
 
-    def target(self, node: Operation, kept: Position, piece: Lanes | None) -> tuple[Lanes, Affine]:
-        """The address that a reduction is stored at, and the index of an element there."""
-        plan, pointers = self.plan, self.elements.pointers
-        looped = () if plan.is_flat else [p for i, p in enumerate(plan.position(node)) if i not in plan.axes]
+    def kept_index(self, node: Operation, kept: Position) -> Affine:
+        """The index of the element of a reduction that is accumulated; `kept` is its position along unrolled axes."""
+        plan = self.plan
+        looped = () if plan.is_flat else [p for i, p in enumerate(plan.position(node)) if i not in self.axes]
         shape = tuple([n for i, n in enumerate(node.args[0].shape) if i not in node.params["axis"]])
-        index = flat_index((*looped, *kept), shape) if shape else ZERO
-        if piece is None:
-            return pointers.target(node), index
-        return self.code.offset(pointers.partials(node), piece * node.size, accumulator_type(node, 1).in_memory), index
+        return flat_index((*looped, *kept), shape) if shape else ZERO
+
+
+class SumsInMemory:
+    """Reductions along all rows of a row kernel that keep the elements of a row: they are accumulated in memory."""
+
+    def __init__(self, plan: LoopPlan, elements: Elements, reductions: Sequence[Operation], piece: Lanes | None):
+        self.plan, self.elements, code = plan, elements, elements.code
+        self.all: list[tuple[Operation, Lanes]] = []
+        for node in reductions:
+            type = accumulator_type(node, 1)
+            base = elements.pointers.target(node) if piece is None else piece_address(elements, node, piece)
+            with code.loop(0, node.size) as e:
+                first = constant(code, lowering_of(node, Reduction).identity(type), type)
+                store_element(first, code.offset(base, e, type), type.align)
+            self.all.append((node, base))
+
+    def add(self, _: int, fresh: Lanes | None) -> None:
+        """Add the elements at the present counters; `fresh` are the lanes that were not added before."""
+        elements, plan = self.elements, self.plan
+        for node, base in self.all:
+            (operand,), fold, type = node.args, lowering_of(node, Reduction).fold, accumulator_type(node, 1)
+            position, factors = plan.position(operand), elements.factors(node)
+            index = flat_index(position[plan.outer :], operand.shape[plan.outer :])
+            old = elements.read_memory(base, index, type, None, True)
+            if factors is None:
+                old, term = elements.align([old, elements.at(operand, position).to(type.kind)])
+                total = fold(old, term)
+            else:
+                at = [(a, elements.operand_position(a, operand, position)) for a in factors]
+                old, x, y = elements.align([old, *[elements.at(*element) for element in at]])
+                total = fma(x, y, old)
+            if fresh is not None and total.type.lanes > 1:
+                total = select(fresh, total, old)
+            elements.write_memory(base, index, total)
+
+    def store(self, piece: Lanes | None) -> None:
+        """Nothing: the results are in memory."""
+
+
+def piece_address(elements: Elements, node: Operation, piece: Lanes) -> Lanes:
+    """The address of what a piece of a reduction has as its result."""
+    return elements.code.offset(
+        elements.pointers.partials(node), piece * node.size, accumulator_type(node, 1).in_memory
+    )
 
 
 def accumulator_type(node: Operation, lanes: int) -> Type:

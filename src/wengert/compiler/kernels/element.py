@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from wengert.compiler.program.memory_plan import Pointers
 from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, Read, flat_index, lane_stride
 from wengert.compiler.schedule.gather import IndexedPosition, gather_source
 from wengert.compiler.schedule.schedule import Schedule
+from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.simd.complex_lanes import Complex, constant
 from wengert.compiler.simd.lane_operations import (
     gather_lanes,
@@ -38,11 +39,20 @@ from wengert.compiler.small_matrices.call import MatrixCall
 from wengert.graph.ir import Constant, Node, Operation
 
 
+class StoredElement(NamedTuple):
+    """An element `at` an index of an array of `size` elements in memory, which the kernel may write to."""
+
+    base: Lanes
+    at: Affine
+    size: int
+    is_overwritten: bool
+
+
 class Elements(ElementSources):
     """The elements of one kernel."""
 
-    def __init__(self, code: Code, schedule: Schedule, stage: int, pointers: Pointers, is_flat: bool = False):
-        super().__init__(schedule, stage, is_flat)
+    def __init__(self, code: Code, schedule: Schedule, kernel: Kernel, pointers: Pointers, is_flat: bool = False):
+        super().__init__(schedule, kernel, is_flat)
         self.code, self.pointers = code, pointers
         self.known: dict[Element, Lanes] = {}
         self.counters: dict[Counter, Lanes] = {}
@@ -186,14 +196,17 @@ class Elements(ElementSources):
                     k = self.evaluate(i, True)
                     mask = self.both(mask, (k >= 0) & (k < n))
         type = Type.from_dtype(node.dtype).in_memory
-        index = flat_index(position, node.shape)
-        base, is_overwritten = self.pointers.source(node), node in self.overwritten
+        base, index, size, is_overwritten = self.find_source(node, flat_index(position, node.shape))
         if mask is None and lane_stride(index)[0] > 1:
-            column = self.read_column(base, index, type, node.size, is_overwritten)
+            column = self.read_column(base, index, type, size, is_overwritten)
             if column is not None:
                 return column.ne(0) if node.dtype.kind == "b" else column
         value = self.read_memory(base, index, type, mask, is_overwritten)
         return value.ne(0) if node.dtype.kind == "b" else value
+
+    def find_source(self, node: Node, index: Affine) -> StoredElement:
+        """Where an element of a value is read, by its index in the value."""
+        return StoredElement(self.pointers.source(node), index, node.size, node in self.overwritten)
 
     def read_memory(self, base: Lanes, index: Affine, type: Type, mask: Lanes | None, is_overwritten: bool) -> Lanes:
         """Elements from memory: neighbours at once, one for all lanes, or each lane by itself."""
@@ -249,17 +262,22 @@ class Elements(ElementSources):
 
     def store(self, node: Node, positions: Sequence[Position], values: Sequence[Lanes]) -> None:
         """Write elements of a value that this kernel makes: at once if they are short rows, one after the other."""
-        base, indices = self.pointers.target(node), [flat_index(position, node.shape) for position in positions]
+        indices = [flat_index(position, node.shape) for position in positions]
         stride, lanes = lane_stride(indices[0])
         columns = len(values) * (1 + (node.dtype.kind == "c"))
         are_rows = stride == len(values) and indices == [indices[0].plus(k) for k in range(stride)]
         if not are_rows or lanes == 1 or not 1 < columns < SHORTEST:
             for index, value in zip(indices, values, strict=True):
-                self.write_memory(base, index, value)
+                self.store_at(node, index, value)
             return
         type = Type.from_dtype(node.dtype).in_memory
         rows = join_columns([self.splat(value.to(type.kind), lanes) for value in values])
-        self.code.store(rows, self.code.offset(base, self.evaluate(indices[0], False), type), type.align)
+        start = self.code.offset(self.pointers.target(node), self.evaluate(indices[0], False), type)
+        self.code.store(rows, start, type.align)
+
+    def store_at(self, node: Node, index: Affine, value: Lanes) -> None:
+        """Write an element of a value that this kernel makes, by its index in the value."""
+        self.write_memory(self.pointers.target(node), index, value)
 
     def write_memory(self, base: Lanes, index: Affine, value: Lanes) -> None:
         """Lanes to memory: neighbours at once, or each lane by itself."""

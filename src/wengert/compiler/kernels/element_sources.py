@@ -12,6 +12,7 @@ from wengert.compiler.forms.lowering import Choice, MatrixFunction, View, loweri
 from wengert.compiler.schedule.affine import Affine, Position, Read, broadcast_position
 from wengert.compiler.schedule.gather import IndexedPosition, gather_source
 from wengert.compiler.schedule.schedule import Schedule
+from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.core.aspects import primitive_of
 from wengert.graph.ir import Node, Operation
 from wengert.ops.elementwise.arithmetic import multiply
@@ -23,13 +24,13 @@ Element = tuple[Node, Position]
 
 
 class ElementSources:
-    """The sources of elements in a kernel that runs at one stage of the schedule.
+    """The sources of elements in a kernel.
 
     In a flat loop, the last index of a position counts all elements.
     """
 
-    def __init__(self, schedule: Schedule, stage: int, is_flat: bool = False):
-        self.schedule, self.stage, self.is_flat = schedule, stage, is_flat
+    def __init__(self, schedule: Schedule, kernel: Kernel, is_flat: bool = False):
+        self.schedule, self.kernel, self.is_flat = schedule, kernel, is_flat
 
     def is_stored(self, node: Node) -> bool:
         """Whether a value is in memory when this kernel runs."""
@@ -37,7 +38,7 @@ class ElementSources:
         if schedule.forms[node] is Form.GIVEN:
             return True
         base = schedule.aliases.get(node, node)
-        return schedule.forms[base] is Form.GIVEN or (base in schedule.stored and schedule.stages[base] < self.stage)
+        return schedule.forms[base] is Form.GIVEN or self.kernel.finds_in_memory(schedule, base)
 
     def sources(self, node: Node, position: Position) -> list[Element]:
         """The elements that this one is computed from; none if it is in memory."""

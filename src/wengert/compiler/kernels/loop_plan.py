@@ -40,7 +40,7 @@ ACCUMULATORS = 4
 
 
 class LoopPlan:
-    """The loops of one kernel.
+    """The loops of one kernel; the first `outer` axes are looped over outside of them.
 
     `nodes` are the values that it reads or computes, and `work` is the number of scalar operations. If all arrays have
     one shape, it `is_flat`: one loop runs over all elements. `vector_axis` is the axis with SIMD lanes, `cuts` are
@@ -48,9 +48,9 @@ class LoopPlan:
     """
 
     def __init__(self, kernel: Kernel, schedule: Schedule):
-        self.kernel, self.schedule = kernel, schedule
+        self.kernel, self.schedule, self.outer = kernel, schedule, kernel.outer
         self.nodes, self.work, widest, self.is_flat = self.survey()
-        self.sources = ElementSources(schedule, kernel.stage, self.is_flat)
+        self.sources = ElementSources(schedule, kernel, self.is_flat)
         self.domain = (math.prod(kernel.domain),) if self.is_flat else kernel.domain
         self.axes = tuple(range(len(self.domain))) if kernel.axes and self.is_flat else kernel.axes
         self.counters = [Counter(i, n) for i, n in enumerate(self.domain)]
@@ -60,8 +60,9 @@ class LoopPlan:
         self.vector_axis, self.lanes = self.choose_vector(max(vector_bytes() // widest, self.fewest_lanes))
         self.counters = [Counter(i, n, self.grain(i)) for i, n in enumerate(self.domain)]
         last = lambda i: (i in self.row_axes, i == self.vector_axis)
-        self.kept_axes = sorted([i for i in range(len(self.domain)) if i not in self.axes], key=last)
-        self.reduced_axes = sorted([i for i in range(len(self.domain)) if i in self.axes], key=last)
+        inner = range(self.outer, len(self.domain))
+        self.kept_axes = sorted([i for i in inner if i not in self.axes], key=last)
+        self.reduced_axes = sorted([i for i in inner if i in self.axes], key=last)
         self.cuts = self.choose_cuts()
 
     def survey(self) -> tuple[list[Node], int, int, bool]:
@@ -70,7 +71,7 @@ class LoopPlan:
         A single number, and what it is computed from, is the same for all elements: it does not decide.
         """
         kernel, schedule, shape = self.kernel, self.schedule, self.kernel.domain
-        sources = ElementSources(schedule, kernel.stage)
+        sources = ElementSources(schedule, kernel)
         seen: set[tuple[Node, bool]] = {(node, False) for node in kernel.computed_values}
         stack = list(seen)
         widest, per_element, has_one_shape, size = 4, 0, True, math.prod(shape)
@@ -96,7 +97,7 @@ class LoopPlan:
                     seen.add((a, is_single))
         is_whole = set(kernel.axes) in (set(), set(range(len(shape)))) and not kernel.scatters and len(shape) > 0
         in_rows = any(schedule.loop_ndim(node) < node.ndim for node, _ in seen)
-        is_flat = has_one_shape and is_whole and not schedule.is_tiny and not in_rows
+        is_flat = has_one_shape and is_whole and not schedule.is_tiny and not in_rows and not self.outer
         per_element += SCATTER_COST * len(kernel.scatters)
         return list({node: None for node, _ in seen}), size * max(per_element, 1), widest, is_flat
 
@@ -114,9 +115,9 @@ class LoopPlan:
 
     def choose_vector(self, lanes: int) -> tuple[int | None, int]:
         """The axis with SIMD lanes and their number: a long axis along which most elements are neighbours in memory."""
-        if not self.domain or 0 in self.domain:
+        axes = range(self.outer, len(self.domain))
+        if not axes or 0 in self.domain:
             return None, 1  # no element has a neighbour
-        axes = range(len(self.domain))
         if self.row_axes:
             axes = axes[-1:]
         long = [i for i in axes if self.domain[i] >= lanes // 2]
@@ -137,7 +138,7 @@ class LoopPlan:
         possible, the longest axis is.
         """
         kept = math.prod(n for i, n in enumerate(self.domain) if i not in self.axes)
-        if not (self.kernel.reductions and self.axes and self.work >= SHARED and kept < 16):
+        if self.outer or not (self.kernel.reductions and self.axes and self.work >= SHARED and kept < 16):
             return {}
         cuts: dict[int, int] = {}
         rest = PIECES
@@ -213,24 +214,25 @@ class LoopPlan:
         found = []
         for node in self.kernel.maps:
             found.append(flat_index(next(iter(self.stored_positions(node))), node.shape))
-        stack = self.scattered_elements() or [
+        reads = [element for element in self.requested_elements() if self.sources.is_stored(element[0])]
+        return found + [flat_index(position, node.shape) for node, position in reads]
+
+    def requested_elements(self) -> list[Element]:
+        """The elements that the body of the kernel computes or reads."""
+        found = self.scattered_elements() or [
             *[(node, position) for node in self.kernel.maps for position in self.stored_positions(node)],
             *[
                 (node.args[0], self.position(node.args[0]) + inner)
-                for node in self.kernel.reductions
+                for node in (*self.kernel.reductions, *self.kernel.sums)
                 for inner in self.inner_positions(node.args[0])
             ],
         ]
-        seen = set(stack)
-        while stack:
-            node, position = stack.pop()
-            if self.sources.is_stored(node):
-                found.append(flat_index(position, node.shape))
-                continue
+        seen = set(found)
+        for node, position in found:
             for element in self.sources.sources(node, position):
                 if element not in seen:
                     seen.add(element)
-                    stack.append(element)
+                    found.append(element)
         return found
 
     def scattered_elements(self) -> list[Element]:
@@ -277,6 +279,8 @@ class LoopPlan:
     def accumulators(self) -> int:
         """The number of accumulators: several if lanes are reduced along their axis and the body is short."""
         if self.vector_axis not in self.axes or self.vector_axis is None or self.kernel.maps:
+            return 1
+        if self.kernel.sums:
             return 1
         is_short = self.work <= 8 * max(math.prod(self.domain), 1) and len(self.kernel.reductions) == 1
         return ACCUMULATORS if is_short and self.domain[self.vector_axis] >= 4 * ACCUMULATORS * self.lanes else 1

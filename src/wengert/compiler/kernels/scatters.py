@@ -16,6 +16,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from wengert.compiler.kernels.loop_plan import PIECES
+from wengert.compiler.kernels.loops import piece_bounds
 from wengert.compiler.program.memory_plan import Memory, Slot, address
 from wengert.compiler.schedule.affine import ZERO, Affine
 from wengert.compiler.schedule.gather import IndexedPosition, Written
@@ -54,7 +55,7 @@ class ScatterWriter:
             if plan.is_cut_in_pieces and outer is not None:
                 piece = loops.enter_context(self.writer.loop(self.begin, self.end, 1))
                 self.begin_piece(piece)
-                first_bounds = self.writer.piece_bounds(outer, piece)
+                first_bounds = piece_bounds(self.code, piece, plan.domain[outer], plan.grain(outer))
             else:
                 self.fill()
             units: list[Lanes] = []

@@ -11,8 +11,11 @@ from wengert.compiler.forms.lowering import Routine, lowering_of
 from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.forms.prepare import prepare_body
 from wengert.compiler.kernels.kernel import KernelWriter
+from wengert.compiler.kernels.row_fusion import fuse_rows
+from wengert.compiler.kernels.row_kernel import RowKernelWriter
 from wengert.compiler.program.in_place import InPlace, Step, Update, scatter_update
 from wengert.compiler.program.memory_plan import Memory, Slot
+from wengert.compiler.schedule.row_kernels import RowKernel
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.schedule.strides import Strides, contiguous_strides
@@ -23,6 +26,7 @@ from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation
 
+AnyWriter = KernelWriter | RowKernelWriter
 Pairs = tuple[tuple[int, int], ...]
 """Inputs, and the outputs that replace them."""
 
@@ -43,9 +47,10 @@ class Plan:
     def __init__(self, graph: Graph, updates: Sequence[tuple[int, int]], prefix: str, reads_early: bool):
         self.is_body = bool(prefix)
         self.schedule = schedule = Schedule(graph, reads_early, self.is_body)
+        schedule.steps = fuse_rows(schedule)
         self.memory = memory = Memory(schedule)
-        self.writers: dict[Any, KernelWriter] = {
-            step: KernelWriter(step, schedule, memory, f"{prefix}kernel.{i}")
+        self.writers: dict[Any, AnyWriter] = {
+            step: make_writer(step, schedule, memory, f"{prefix}kernel.{i}")
             for i, step in enumerate(schedule.steps)
             if isinstance(step, Kernel)
         }
@@ -67,8 +72,9 @@ class Plan:
                 [pair for pair in updates if overwrite(schedule, memory, writers, self.first_safe, *pair)]
             )
         for old, (step, _) in self.in_place.takers.items():
-            if step.step in self.writers:
-                self.writers[step.step].elements.overwritten.add(old)
+            writer = self.writers.get(step.step)
+            if isinstance(writer, KernelWriter):
+                writer.elements.overwritten.add(old)
         self.kernels = [w.write() if w is not None else None for w in writers]
 
     def partials(self, step: Kernel | Operation) -> dict[Node, int]:
@@ -111,7 +117,14 @@ class Plan:
             yield Update(step, reads[0])
 
 
-def values_read(schedule: Schedule, step: Kernel | Operation, writer: KernelWriter | None) -> list[Node]:
+def make_writer(kernel: Kernel, schedule: Schedule, memory: Memory, name: str) -> AnyWriter:
+    """The writer of a kernel."""
+    if isinstance(kernel, RowKernel):
+        return RowKernelWriter(kernel, schedule, memory, name)
+    return KernelWriter(kernel, schedule, memory, name)
+
+
+def values_read(schedule: Schedule, step: Kernel | Operation, writer: AnyWriter | None) -> list[Node]:
     """The values that a step reads, and in a kernel also those that it computes."""
     if writer is not None:
         return [schedule.aliases.get(node, node) for node in writer.plan.nodes]
@@ -119,7 +132,7 @@ def values_read(schedule: Schedule, step: Kernel | Operation, writer: KernelWrit
     return [stored_base(schedule, a, step) for a in step.args]
 
 
-def may_fail(schedule: Schedule, step: Kernel | Operation, writer: KernelWriter | None) -> bool:
+def may_fail(schedule: Schedule, step: Kernel | Operation, writer: AnyWriter | None) -> bool:
     """Whether a step may fail."""
     if writer is None:
         assert isinstance(step, Operation)
@@ -128,7 +141,7 @@ def may_fail(schedule: Schedule, step: Kernel | Operation, writer: KernelWriter 
 
 
 def overwrite(
-    schedule: Schedule, memory: Memory, writers: Sequence[KernelWriter | None], first_safe: int, i: int, o: int
+    schedule: Schedule, memory: Memory, writers: Sequence[AnyWriter | None], first_safe: int, i: int, o: int
 ) -> bool:
     """Let the kernel of an output write it to the memory of an input, if it may; whether it may.
 
@@ -145,7 +158,7 @@ def overwrite(
     if home < first_safe or any(old in values_read(schedule, step, writer) for step, writer in steps[home + 1 :]):
         return False
     writer = writers[home]
-    if writer is None or new not in writer.kernel.maps or not writer.plan.is_element_by_element:
+    if not isinstance(writer, KernelWriter) or new not in writer.kernel.maps or not writer.plan.is_element_by_element:
         return False
     writer.elements.overwritten.add(old)
     return True

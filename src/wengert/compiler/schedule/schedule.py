@@ -22,17 +22,15 @@ from wengert.compiler.schedule.product_sums import add_to_products
 from wengert.compiler.schedule.scatter_kernels import can_join, is_scattered_from_memory, join, store_parts
 from wengert.compiler.schedule.schedule_steps import order_steps
 from wengert.compiler.schedule.short_rows import (
-    ROW_INTENSITY,
-    ROW_OPERATIONS,
     copy_by_columns,
     in_rows,
     keeps_rows,
     row_candidates,
     shows_rows,
-    values_at_ends,
 )
 from wengert.compiler.schedule.strides import Strides, layout_of
 from wengert.compiler.schedule.symmetric_products import read_triangles
+from wengert.compiler.schedule.unrolled_rows import can_unroll
 from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a
@@ -106,12 +104,7 @@ class Schedule:
             return
         for rows in row_candidates(graph):
             forms = {node: form_of(node, rows) for node in graph.nodes}
-            members = [node for node in graph.operations if in_rows(node, rows)]
-            mixing = any(forms[node] in (Form.UNROLLED, Form.CHOICE, Form.MATRIX) for node in members)
-            count = math.prod(rows)
-            per_row = sum(scalar_operations(node) // count for node in members if forms[node] is not Form.VIEW)
-            moved = sum(node.size // count for node in values_at_ends(graph, rows))
-            if mixing and ROW_INTENSITY * moved <= per_row <= ROW_OPERATIONS:
+            if can_unroll(graph, rows, forms):
                 self.rows = rows
                 self.graph, self.columns = copy_by_columns(graph, rows)
                 self.forms = {node: forms.get(node) or form_of(node, rows) for node in self.graph.nodes}

@@ -22,15 +22,21 @@ class Kernel:
     """A loop nest over `domain` that stores `maps` and `reductions` over the `axes` of the domain, or `scatters`.
 
     Several scatters add to one array: each has the one before as its base. `arrays` are the large arrays that maps and
-    reductions read or write, as bits of a number.
+    reductions read or write, as bits of a number. In a row kernel (`row_kernels.py`), the first `outer` axes of a part
+    are those of the rows, and `sums` are reductions along all of these.
     """
 
-    def __init__(self, domain: tuple[int, ...], stage: int, axes: tuple[int, ...] = ()):
-        self.domain, self.stage, self.axes = domain, stage, axes
+    def __init__(self, domain: tuple[int, ...], stage: int, axes: tuple[int, ...] = (), outer: int = 0):
+        self.domain, self.stage, self.axes, self.outer = domain, stage, axes, outer
         self.maps: list[Node] = []
         self.reductions: list[Operation] = []
+        self.sums: list[Operation] = []
         self.scatters: tuple[Operation, ...] = ()
         self.arrays = 0
+
+    def finds_in_memory(self, schedule: Schedule, node: Node) -> bool:
+        """Whether a value is in memory when this kernel runs."""
+        return node in schedule.stored and schedule.stages[node] < self.stage
 
     @property
     def scatter(self) -> Operation | None:
@@ -45,7 +51,7 @@ class Kernel:
     @property
     def folds(self) -> list[Operation]:
         """The values that it adds up."""
-        return [*self.reductions, *([self.scatter] if self.scatter is not None else [])]
+        return [*self.reductions, *self.sums, *([self.scatter] if self.scatter is not None else [])]
 
     @property
     def roots(self) -> list[Node]:
@@ -56,7 +62,7 @@ class Kernel:
     def computed_values(self) -> list[Node]:
         """The values that it computes element by element."""
         scattered = [node for written in map(Written.by, self.scatters) for node in (written.value, *written.indices)]
-        return [*self.maps, *[r.args[0] for r in self.reductions], *scattered]
+        return [*self.maps, *[r.args[0] for r in (*self.reductions, *self.sums)], *scattered]
 
 
 def order_steps(schedule: Schedule) -> list[Any]:

@@ -27,10 +27,6 @@ ROW, LONGEST_ROW = 48, 128
 """
 FEWEST_ROWS = 64
 """The fewest rows that are worth a loop of their own."""
-ROW_OPERATIONS, ROW_INTENSITY = 6000, 6
-"""The most operations that are unrolled for one row, and the fewest for each element that is read or stored: lanes read
-elements that are a row apart.
-"""
 LONGEST_PRODUCT = 512
 """The same for the terms of a product of matrices, which are summed at once."""
 READ_AGAIN = 4

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
 from wengert.compiler.simd.lanes import Lanes, fma, polynomial, select
 from wengert.compiler.simd.logarithm import FORMATS, LN2, log1p_of_fraction
-from wengert.compiler.simd.vector_functions import vector
+from wengert.compiler.simd.vector_functions import replace_rare, vector, vector_function
 from wengert.ops.elementwise import exponential
 
 
@@ -125,6 +125,14 @@ def at_least(x: Lanes, bound: float) -> Lanes:
 @vector(exponential.exp)
 def exp(x: Lanes) -> Lanes:
     """e^x."""
+    parts = reduce_argument(x)
+    result = (parts.mantissa().value().bits() + parts.n).floats()
+    return replace_rare(result, ~(x.abs() < -RANGES[x.type.kind].subnormal), "exp.wide", x)
+
+
+@vector_function("exp.wide")
+def exp_wide(x: Lanes) -> Lanes:
+    """e^x for all x, also where the result is subnormal or infinite: this takes half as long again."""
     bounds = RANGES[x.type.kind]
     y = at_least(x, bounds.smallest)
     parts = reduce_argument(y)

@@ -1,0 +1,314 @@
+"""Which kernels of a schedule become parts of row kernels.
+
+A kernel that reduces along its last axes starts a row kernel. Those that follow join it if they have as many rows, read
+what the row kernel makes in the same row only, and wait for nothing that is computed in between.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Any
+
+from wengert.compiler.forms.classify import COMPUTED, Form, operation_cost
+from wengert.compiler.kernels.loop_plan import PIECES, LoopPlan
+from wengert.compiler.schedule.affine import flat_index
+from wengert.compiler.schedule.row_kernels import RowKernel, RowPart, outer_axes
+from wengert.compiler.schedule.schedule_steps import Kernel
+from wengert.graph.ir import Node, Operation
+
+if TYPE_CHECKING:
+    from wengert.compiler.schedule.schedule import Schedule
+
+FEWEST_ROWS = 8
+"""The fewest rows that are worth a loop of their own, which threads share."""
+ROW_BYTES = 1 << 18
+"""The most bytes that the parts of a row kernel read and write for one row: they should stay in the cache."""
+BUFFER_BYTES = 1 << 16
+"""The most bytes of all buffers of a row kernel, on the stack."""
+CHEAP_IN_ROW = 4
+"""A value that several parts use is computed again if that costs no more."""
+
+ROWS_OF_PIECE, PARTIAL_BYTES = 4, 1 << 20
+"""Rows are added up in a row kernel if each piece has so many, and the sums of all pieces at most so many bytes."""
+
+
+def fuse_rows(schedule: Schedule) -> list[Any]:
+    """The steps of a schedule, with row kernels instead of the kernels that they consist of."""
+    steps = schedule.steps
+    is_first = lambda step: is_plain(schedule, step) and can_start(step)
+    if schedule.is_tiny or schedule.rows or not any(map(is_first, steps)):
+        return steps
+    return RowFusion(schedule).fuse()
+
+
+def can_start(kernel: Kernel) -> bool:
+    """Whether a kernel reduces along the last axes of several rows."""
+    return bool(kernel.reductions) and min(kernel.axes, default=0) > 0
+
+
+class Candidate(RowKernel):
+    """A row kernel to which kernels are added: its `members`, what each part makes, and the bytes of one row."""
+
+    def __init__(self, count: int, stage: int, place: int):
+        super().__init__(count, stage)
+        self.place = place
+        self.members: list[Kernel] = []
+        self.homes: dict[Node, int] = {}
+        self.used: dict[Node, None] = {}
+
+    def row_bytes(self, more: Collection[Node]) -> int:
+        """The bytes of one row of all values that it uses, and some more."""
+        return sum(
+            node.nbytes // self.count for node in {**self.used, **dict.fromkeys(more)} if node.size >= self.count
+        )
+
+
+class RowFusion:
+    """Finds the row kernels of one schedule."""
+
+    def __init__(self, schedule: Schedule):
+        self.schedule = schedule
+        self.readers: dict[Node, list[Any]] = {}
+        self.makers: dict[Node, int] = {}  # the places of steps that make values, in the new order
+        self.places: list[Any] = []
+        self.place_of: dict[Any, int] = {}
+        self.known_reads: dict[Any, set[Node]] = {}
+        self.candidates: list[Candidate] = []
+
+    def fuse(self) -> list[Any]:
+        """The steps in their new order."""
+        steps = sorted(self.schedule.steps, key=self.order)
+        for step in steps:
+            for node in self.values_read(step):
+                self.readers.setdefault(node, []).append(step)
+        for step in steps:
+            home = self.find_home(step) if is_plain(self.schedule, step) else None
+            self.put(step, home)
+        for step in [step for step in self.places if is_plain(self.schedule, step)]:
+            home = next((c for c in reversed(self.candidates) if self.can_move(step, c) and self.join(c, step)), None)
+            if home is not None:
+                self.places[self.place_of[step]] = None
+                self.put(step, home)
+        found = [self.finish(step) if isinstance(step, Candidate) else step for step in self.places]
+        return [step for step in found if step is not None]
+
+    def put(self, step: Any, home: Candidate | None) -> None:
+        """Note where a step is, and what it makes there."""
+        if home is None:
+            self.places.append(step)
+        place = self.place_of[step] = len(self.places) - 1 if home is None else home.place
+        outputs = step.roots if isinstance(step, Kernel) else (step, *self.schedule.outputs_of(step))
+        self.makers |= dict.fromkeys(outputs, place)
+
+    def can_move(self, kernel: Kernel, candidate: Candidate) -> bool:
+        """Whether all steps that read what a kernel makes come after a row kernel."""
+        readers = [step for node in kernel.roots for step in self.readers.get(node, ())]
+        return all(self.place_of[step] > candidate.place for step in readers)
+
+    def order(self, step: Any) -> tuple[int, int]:
+        """The order of steps: by stage, and in each stage the kernels first that may start a row kernel."""
+        if not isinstance(step, Kernel):
+            return self.schedule.stages[step], 2
+        return step.stage, 0 if can_start(step) else 1
+
+    def find_home(self, kernel: Kernel) -> Candidate | None:
+        """The row kernel that a kernel joins, or that it starts."""
+        for candidate in reversed(self.candidates):
+            if self.join(candidate, kernel):
+                return candidate
+        if not can_start(kernel):
+            return None
+        count = math.prod(kernel.domain[: min(kernel.axes)])
+        started = Candidate(count, kernel.stage, len(self.places))
+        if count >= FEWEST_ROWS and self.join(started, kernel):
+            self.candidates.append(started)
+            self.places.append(started)
+            return started
+        return None
+
+    def base(self, node: Node) -> Node:
+        """The value in whose memory a value is."""
+        return self.schedule.aliases.get(node, node)
+
+    def join(self, candidate: Candidate, kernel: Kernel) -> bool:
+        """Add a kernel to a row kernel, if that gives the same results, and saves something."""
+        reads = self.values_read(kernel)
+        outer = outer_axes(kernel.domain, candidate.count)
+        inside = {node for node in reads if node in candidate.homes}
+        is_related = not candidate.members or inside or kernel.arrays & candidate.arrays
+        if outer is None or not is_related or candidate.row_bytes([*reads, *kernel.roots]) > ROW_BYTES:
+            return False
+        if any(self.makers.get(node, -1) >= candidate.place for node in reads - inside):
+            return False
+        axes = tuple([axis for axis in kernel.axes if axis >= outer])
+        if not is_along_rows(kernel, outer, candidate.count):
+            return False
+        part = RowPart(kernel.domain, outer, axes if axes == kernel.axes else (), reads)
+        part.maps = kernel.maps
+        part.reductions, part.sums = (kernel.reductions, []) if axes == kernel.axes else ([], kernel.reductions)
+        if inside and not self.reads_rows(candidate, part, inside):
+            return False
+        self.add(candidate, part, inside)
+        candidate.members.append(kernel)
+        candidate.arrays |= kernel.arrays
+        candidate.used |= dict.fromkeys([*reads, *kernel.roots])
+        return True
+
+    def reads_rows(self, candidate: Candidate, part: RowPart, inside: set[Node]) -> bool:
+        """Whether a part reads values of the row kernel in the same row only."""
+        rows = LoopPlan(part, self.schedule)
+        operations = [node for node in rows.computed_nodes if isinstance(node, Operation)]
+        gathered = {self.base(n.args[0]) for n in operations if self.schedule.forms[n] is Form.GATHER}
+        if not inside.isdisjoint(gathered) or any(node in candidate.sums for node in inside):
+            return False
+        return all(
+            candidate.is_local_index(flat_index(position, node.shape), node, part, rows.counters)
+            for node, position in rows.requested_elements()
+            if rows.sources.is_stored(node) and self.base(node) in inside
+        )
+
+    def add(self, candidate: Candidate, part: RowPart, inside: set[Node]) -> None:
+        """Let a part share the loop of another one that does not make what it reads, or come last."""
+        first = 1 + max([candidate.homes[node] for node in inside], default=-1)
+        fitting = [k for k, other in enumerate(candidate.parts) if k >= first and other.can_include(part)]
+        k = fitting[0] if fitting else len(candidate.parts)
+        if fitting:
+            candidate.parts[k].include(part)
+        else:
+            candidate.parts.append(part)
+        candidate.sums += part.sums
+        candidate.homes |= dict.fromkeys(part.roots, k)
+
+    # Buffers
+
+    def finish(self, candidate: Candidate) -> Kernel:
+        """The row kernel with its buffers, or its only kernel."""
+        if len(candidate.members) == 1:
+            return candidate.members[0]
+        made: set[Node] = set()
+        for part in candidate.parts:
+            part.operands = {node for node in part.operands if node not in candidate.homes} | made
+            made.update(part.roots)
+        size = 0
+        shared = list(self.values_used_again(candidate))
+        read = {node for part in candidate.parts for node in part.operands}
+        for node in [*candidate.homes, *shared]:
+            is_local = node in shared or not self.is_used_outside(node, candidate)
+            length = node.nbytes // candidate.count
+            is_number = node.size == candidate.count and node in read
+            if node not in candidate.sums and (is_local or is_number) and size + length <= BUFFER_BYTES:
+                size += length
+                candidate.buffers[node] = None
+                if is_local:
+                    candidate.local.add(node)
+        for node in shared:
+            if node in candidate.buffers:
+                self.compute_once(candidate, node)
+        self.find_hosts(candidate)
+        candidate.collect()
+        return candidate
+
+    def find_hosts(self, candidate: Candidate) -> None:
+        """Let values be in the rows of results that are computed from them, instead of in buffers.
+
+        The memory of a result is then in the cache when it is computed, and there are fewer rows to keep there.
+        """
+        for node in list(candidate.buffers):
+            if node in candidate.local and node.size > candidate.count:
+                host = self.find_host(candidate, node)
+                if host is not None:
+                    candidate.hosts[node] = host
+                    del candidate.buffers[node]
+
+    def find_host(self, candidate: Candidate, node: Node) -> Node | None:
+        """A result that is computed by the last part that reads a value, element by element from it."""
+        last = max([k for k, part in enumerate(candidate.parts) if node in part.operands], default=0)
+        part = candidate.parts[last]
+        fitting = [v for v in part.maps if v.dtype == node.dtype and v.size == node.size and v not in candidate.local]
+        free = [v for v in fitting if v not in candidate.hosts.values()]
+        if not free or node in part.maps:
+            return None
+        plan = LoopPlan(part, self.schedule)
+        index = flat_index(plan.counted_position, free[0].shape)
+        is_whole = plan.vector_axis is None or plan.domain[plan.vector_axis] % plan.lanes == 0
+        read = [(n, at) for n, at in plan.requested_elements() if self.base(n) is node]
+        return free[0] if is_whole and all(flat_index(at, n.shape) == index for n, at in read) else None
+
+    def values_used_again(self, candidate: Candidate) -> Iterator[Node]:
+        """Values that several parts compute, at the same positions of the same rows, and that are not cheap."""
+        requests: dict[Node, dict[int, bool]] = {}
+        for k, part in enumerate(candidate.parts):
+            plan = LoopPlan(part, self.schedule)
+            for node, position in plan.requested_elements():
+                if self.schedule.forms[node] in COMPUTED and not plan.sources.is_stored(node):
+                    index = flat_index(position, node.shape)
+                    is_local = candidate.is_local_index(index, node, part, plan.counters)
+                    found = requests.setdefault(node, {})
+                    found[k] = found.get(k, True) and is_local
+        costs: dict[Node, int] = {}
+        for node in self.schedule.graph.operations:
+            if node in requests:
+                known = [costs.get(self.schedule.source(a)[0], 1) for a in node.args]
+                costs[node] = operation_cost(node) + sum(known)
+                parts = requests[node]
+                has_loop = node.shape == candidate.parts[min(parts)].domain
+                if len(parts) > 1 and all(parts.values()) and has_loop and costs[node] > CHEAP_IN_ROW:
+                    costs[node] = 1
+                    yield node
+
+    def compute_once(self, candidate: Candidate, node: Node) -> None:
+        """Let the first part that computes a value store it, and the others read it."""
+        is_computed = False
+        for part in candidate.parts:
+            if is_computed:
+                part.operands.add(node)
+            elif node in LoopPlan(part, self.schedule).computed_nodes:
+                part.maps = [*part.maps, node]
+                is_computed = True
+
+    def is_used_outside(self, node: Node, candidate: Candidate) -> bool:
+        """Whether a value is a result of the program, or another step reads it."""
+        is_result = any(self.base(out) is node for out in self.schedule.graph.outputs)
+        return is_result or any(step not in candidate.members for step in self.readers.get(node, ()))
+
+    def values_read(self, step: Any) -> set[Node]:
+        """All values that a step may read in memory."""
+        if step not in self.known_reads:
+            self.known_reads[step] = self.find_reads(step)
+        return self.known_reads[step]
+
+    def find_reads(self, step: Any) -> set[Node]:
+        """The values that a kernel reads; of other steps, all values that views show them."""
+        if isinstance(step, Kernel):
+            plan = LoopPlan(step, self.schedule)
+            base = step.scatter_base if step.scatters else None
+            read = {self.base(node) for node in plan.nodes if plan.sources.is_stored(node)}
+            return read if base is None else read | {self.base(base)}
+        found: set[Node] = set()
+        for node in step.args:
+            found |= {node, self.base(node)}
+            while self.schedule.forms[node] is Form.VIEW:
+                node = node.args[0]
+                found |= {node, self.base(node)}
+        return found
+
+
+def is_plain(schedule: Schedule, step: Any) -> bool:
+    """Whether a step is a kernel that may become part of a row kernel; one that stores pieces has other rows."""
+    if not isinstance(step, Kernel) or isinstance(step, RowKernel) or step.scatters or 0 in step.domain:
+        return False
+    return not any(node in schedule.pieces for node in step.maps)
+
+
+def is_along_rows(kernel: Kernel, outer: int, count: int) -> bool:
+    """Whether a kernel reduces within rows, or along all of them to one number or one row."""
+    inner = [axis for axis in kernel.axes if axis >= outer]
+    if len(inner) == len(kernel.axes):
+        return True
+    if len(kernel.axes) - len(inner) != outer or any(r.dtype.kind not in "fi" for r in kernel.reductions):
+        return False
+    if len(inner) == len(kernel.domain) - outer:
+        return count >= PIECES
+    size = sum(node.nbytes for node in kernel.reductions)
+    return not inner and count >= ROWS_OF_PIECE * PIECES and size * PIECES <= PARTIAL_BYTES

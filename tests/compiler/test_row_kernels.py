@@ -1,0 +1,200 @@
+"""Row kernels: loops along rows that run one after the other for each row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.compiler.forms.prepare import prepare
+from wengert.compiler.kernels.row_fusion import fuse_rows
+from wengert.compiler.kernels.threads import THREADS
+from wengert.compiler.schedule.row_kernels import RowKernel
+from wengert.compiler.schedule.schedule import Schedule
+from wengert.nn import functional
+
+RNG = np.random.default_rng(0)
+
+
+def variance(x):
+    return wg.var(x, axis=-1)
+
+
+def log_sum_exp(x):
+    return wg.logsumexp(x, axis=-1)
+
+
+def centre(x):
+    return x - wg.mean(x, axis=-1, keepdims=True)
+
+
+FUNCTIONS = {
+    "softmax": lambda x: functional.softmax(x, -1),
+    "log_softmax": lambda x: functional.log_softmax(x, -1),
+    "layer_norm": lambda x: functional.layer_norm(x, x.shape[-1:]),
+    "rms_norm": lambda x: functional.rms_norm(x, x.shape[-1:], eps=1e-6),
+    "logsumexp": log_sum_exp,
+    "variance": variance,
+    "centre": centre,
+}
+
+
+def weighted(f):
+    """Value and gradient of a weighted sum of the results."""
+
+    def loss(x):
+        out = f(x)
+        return wg.sum(out * np.cos(np.arange(out.size).reshape(out.shape)).astype(x.dtype))
+
+    return wg.value_and_grad(loss)
+
+
+def kernels(f, *args):
+    return [step for step in fuse_rows(Schedule(prepare(wg.trace(f, *args)))) if not hasattr(step, "primitive")]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_one_row_kernel_does_everything(name):
+    x = RNG.standard_normal((200, 77))
+    for f in (FUNCTIONS[name], weighted(FUNCTIONS[name])):
+        (kernel,) = kernels(f, x)
+        assert isinstance(kernel, RowKernel)
+        assert kernel.count == 200
+        assert wg.compile(f).report(x).fallbacks == []
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "logsumexp"])
+def test_each_exponential_is_computed_once(name):
+    x = RNG.standard_normal((200, 77))
+    graph = prepare(wg.trace(weighted(FUNCTIONS[name]), x))
+    assert [node.primitive.name for node in graph.operations].count("exp") == 1
+    (kernel,) = kernels(weighted(FUNCTIONS[name]), x)
+    exponentials = [node for part in kernel.parts for node in part.maps if node.primitive.name == "exp"]
+    assert len(exponentials) == 1
+    assert exponentials[0] in kernel.local
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("shape", [(64, 64), (100, 37), (9, 1000), (300, 10), (40, 1), (3, 5, 7, 21)])
+def test_agreement_with_eager_code(name, dtype, shape):
+    x = RNG.standard_normal(shape).astype(dtype)
+    tolerance = 64 * np.finfo(dtype).eps
+    f = FUNCTIONS[name]
+    np.testing.assert_allclose(wg.compile(f)(x), f(x), rtol=tolerance, atol=tolerance)
+    value, gradient = wg.compile(weighted(f))(x)
+    expected, slope = weighted(f)(x)
+    scale = np.sqrt(x.size)
+    np.testing.assert_allclose(value, expected, rtol=scale * tolerance, atol=scale * tolerance)
+    np.testing.assert_allclose(gradient, slope, rtol=scale * tolerance, atol=scale * tolerance)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_arrays_without_elements(name):
+    for shape in ((0, 40), (40, 0)):
+        x = np.zeros(shape)
+        with np.errstate(all="ignore"):
+            try:
+                expected = FUNCTIONS[name](x)
+            except ValueError:
+                continue
+            np.testing.assert_array_equal(wg.compile(FUNCTIONS[name])(x), expected)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_terms_that_are_not_finite(name):
+    x = RNG.standard_normal((12, 40))
+    x[0] = -np.inf
+    x[1, 3] = -np.inf
+    x[2, 39], x[3, 0] = np.inf, np.nan
+    x[4, 1], x[4, 2] = np.inf, 800.0
+    x[5, 1], x[5, 2] = np.inf, np.nan
+    for f in (FUNCTIONS[name], wg.grad(lambda x: FUNCTIONS[name](x).sum())):
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(wg.compile(f)(x), f(x), rtol=1e-12, atol=1e-12)
+
+
+def test_the_logarithm_of_a_sum_of_nothing():
+    x = np.full((30, 20), -np.inf)
+    np.testing.assert_array_equal(wg.compile(log_sum_exp)(x), np.full(30, -np.inf))
+    np.testing.assert_array_equal(wg.compile(wg.grad(lambda x: log_sum_exp(x).sum()))(x), np.zeros_like(x))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_threads_change_no_bits(name, dtype):
+    x = RNG.standard_normal((500, 301)).astype(dtype)
+    f = wg.compile(lambda x, w: wg.value_and_grad(lambda x, w: wg.sum(FUNCTIONS[name](x * w) ** 2), (0, 1))(x, w))
+    w = RNG.standard_normal(301).astype(dtype)
+    results = []
+    for threads in (1, 2):
+        f(x, w)  # loading a program sets the number of threads
+        before, THREADS.value = THREADS.value, threads
+        results.append(f(x, w))
+        THREADS.value = before
+    (value, slopes), (other, others) = results
+    assert value == other
+    for a, b in zip(slopes, others, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_sums_of_rows_are_parts():
+    """The gradients with respect to the weights of a normalisation are sums over all rows."""
+    x, w, b, t = [RNG.standard_normal(shape) for shape in ((500, 50), 50, 50, (500, 50))]
+    f = wg.grad(lambda x, w, b, t: wg.sum(functional.layer_norm(x, 50, w, b) * t), (0, 1, 2))
+    (kernel,) = kernels(f, x, w, b, t)
+    assert [node.shape for node in kernel.sums] == [(50,), (50,)]
+    for a, e in zip(wg.compile(f)(x, w, b, t), f(x, w, b, t), strict=True):
+        np.testing.assert_allclose(a, e, rtol=1e-12, atol=1e-12)
+
+
+def test_a_value_that_is_a_result_is_stored():
+    def f(x):
+        largest = wg.max(x, axis=1, keepdims=True)
+        weights = wg.exp(x - largest)
+        return largest, weights, weights / wg.sum(weights, axis=1, keepdims=True)
+
+    x = RNG.standard_normal((60, 50))
+    (kernel,) = kernels(f, x)
+    assert len(kernel.maps) + len(kernel.reductions) >= 3
+    for a, e in zip(wg.compile(f)(x), f(x), strict=True):
+        np.testing.assert_allclose(a, e, rtol=1e-14)
+
+
+def test_another_row_is_not_read():
+    """A transposed result, or a sum of all rows, is complete before another kernel reads it."""
+    x = RNG.standard_normal((40, 40))
+    transposed = lambda x: functional.softmax(x, 1) + functional.softmax(x, 1).T
+    shared = lambda x: functional.softmax(x, 1) / wg.sum(functional.softmax(x, 1))
+    reverse = lambda x: (x - wg.mean(x, axis=1, keepdims=True)) * wg.sum(x * x, axis=1, keepdims=True)[::-1]
+    for f in (transposed, shared, reverse):
+        assert len(kernels(f, x)) > 1
+        np.testing.assert_allclose(wg.compile(f)(x), f(x), rtol=1e-13, atol=1e-15)
+
+
+def test_rows_of_several_axes():
+    x = RNG.standard_normal((6, 5, 4, 33))
+    f = lambda x: functional.softmax(wg.reshape(x, (30, 4, 33)), -1).reshape(6, 20, 33) * 2.0
+    np.testing.assert_allclose(wg.compile(f)(x), f(x), rtol=1e-14)
+    along = lambda x: functional.softmax(x, 2)
+    np.testing.assert_allclose(wg.compile(along)(x), along(x), rtol=1e-14)
+
+
+def test_cross_entropy():
+    x, classes = RNG.standard_normal((300, 40)), RNG.integers(0, 40, 300)
+    f = wg.value_and_grad(lambda x: functional.cross_entropy(x, classes))
+    value, gradient = wg.compile(f)(x)
+    expected, slope = f(x)
+    np.testing.assert_allclose(value, expected, rtol=1e-14)
+    np.testing.assert_allclose(gradient, slope, rtol=1e-12, atol=1e-15)
+
+
+def test_attention_is_not_unrolled():
+    q, k, v = RNG.standard_normal((3, 2, 4, 32, 16))
+    f = wg.grad(
+        lambda q, k, v: wg.sum(functional.scaled_dot_product_attention(q, k, v, is_causal=True) ** 2), (0, 1, 2)
+    )
+    assert any(isinstance(step, RowKernel) for step in kernels(f, q, k, v))
+    assert Schedule(prepare(wg.trace(f, q, k, v))).rows == ()
+    for a, e in zip(wg.compile(f)(q, k, v), f(q, k, v), strict=True):
+        np.testing.assert_allclose(a, e, rtol=1e-11, atol=1e-12)

@@ -82,10 +82,10 @@ def write_stack(code: Code, node: Operation) -> None:
                 index, first = index * count + i, first + i * (elements[0].step * stride)
             t = code.offset(t, index * counts[-1], element)
             x, out = [code.offset(base, first, element) for base in (x, out)]
-            RowWriter(windows, strides, Type.from_dtype(node.dtype), x, t, out).write(counts[-1])
+            WindowRowWriter(windows, strides, Type.from_dtype(node.dtype), x, t, out).write(counts[-1])
 
 
-class RowWriter:
+class WindowRowWriter:
     """Writes the windows of a row, whose elements, cotangents and results begin at these addresses."""
 
     def __init__(

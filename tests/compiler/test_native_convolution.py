@@ -174,7 +174,7 @@ def test_both_directions_have_the_same_products(stride):
     g = geometry((1, 9, 17), (1, 3, 2), (1, stride, stride))
     assert result_sums(g).products == g.products
     inside = [
-        sum(0 <= j + tap.shift < n for p in phases for tap in p.taps for j in range(p.count))
+        sum(0 <= j + tap.shift < n for p in phases for tap in p.taps for j in range(p.extent))
         for phases, n in zip(signal_sums(g).axis_phases, g.positions, strict=True)
     ]
     assert 2 * 4 * 8 * np.prod(inside) == g.products

@@ -32,14 +32,16 @@ native_call: Aspect[NativeCall] = Aspect(
 """A function of the operands and the parameters, which returns None where there is no native code."""
 
 
-def natively(operation: Callable[[], Any], work: Callable[..., int]) -> Callable[[Callable], Callable]:
+def natively(
+    operation: Callable[[], Any], work: Callable[..., int]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A decorator for the implementation of an operation: large calls of it run natively.
 
     `operation` gives the operation, which is defined after its implementation. `work` gives the number of scalar
     operations of a call; it is only asked if the products of all elements could be so many.
     """
 
-    def decorate(impl: Callable) -> Callable:
+    def decorate(impl: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(impl)
         def run(*operands: Any, **params: Any) -> Any:
             if operands[0].size * operands[-1].size >= LARGE and work(*operands, **params) >= LARGE:

@@ -38,7 +38,7 @@ def columns(x: Any) -> Any:
 
 
 @expansion(ops._convolution)
-def expand_convolution(x: Any, y: Any, stride: Lengths, padding: Widths, dilation: Lengths, groups: int) -> Any:  # noqa: ARG001  # parameters
+def expand_convolution(x: Any, y: Any, stride: Lengths, padding: Widths, dilation: Lengths, groups: int) -> Any:  # noqa: ARG001  # one element has no gaps
     """Filters as a matrix times signals as matrices."""
     if not is_product(x, y, y.shape[2:], padding, groups):
         return None
@@ -53,8 +53,8 @@ def expand_convolution_signals(
     lengths: Lengths,
     stride: Lengths,
     padding: Widths,
-    dilation: Lengths,
-    groups: int,  # noqa: ARG001  # parameters
+    dilation: Lengths,  # noqa: ARG001  # one element has no gaps
+    groups: int,
 ) -> Any:
     """The transposed matrix times cotangents, spread with the stride."""
     if not is_product(t, y, y.shape[2:], padding, groups):
@@ -71,8 +71,8 @@ def expand_convolution_filters(
     size: Lengths,
     stride: Lengths,
     padding: Widths,
-    dilation: Lengths,
-    groups: int,  # noqa: ARG001  # parameters
+    dilation: Lengths,  # noqa: ARG001  # one element has no gaps
+    groups: int,
 ) -> Any:
     """The sum over the batch of cotangents times transposed signals."""
     if not is_product(x, t, size, padding, groups):

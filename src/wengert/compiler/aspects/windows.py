@@ -1,4 +1,7 @@
-"""Windows: elements of all windows are slices, which are combined elementwise."""
+"""Windows: elements of all windows are slices, which are combined elementwise.
+
+The gradient of the largest elements of windows that overlap is a routine.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiler.forms.lowering import expansion
+from wengert.compiler.forms.lowering import expansion, lowering
+from wengert.compiler.routines.window_places import PLACES
 from wengert.graph.ir import is_a
 from wengert.ops.elementwise.arithmetic import add
 from wengert.ops.elementwise.choices import maximum, where
@@ -22,6 +26,9 @@ from wengert.ops.signal import windows as ops
 
 MANY = 32
 """Windows of more elements are left to NumPy: each of them is read by itself."""
+
+
+lowering.enter(PLACES, ops.window_place)
 
 
 def is_native(windows: ops.Windows) -> bool:
@@ -66,15 +73,13 @@ def expand_window_pick(u: Any, x: Any, windows: ops.Windows) -> Any:
 
 @expansion(ops.window_place)
 def expand_window_place(t: Any, x: Any, windows: ops.Windows) -> Any:
-    """A choice for each element of the array, which compares the number of the window's largest element to its own."""
-    if not is_native(windows) or x.dtype.kind != "f":
+    """A choice for each element of tiles, which compares the number of the window's largest element to its own."""
+    sizes = ops.tile_size(windows, x.shape[-len(windows) :])
+    if not is_native(windows) or x.dtype.kind != "f" or sizes is None:
         return None
     found: Any = broadcast_to(np.int64(0), t.shape)
     for i, is_larger in enumerate(larger_elements(x, windows), 1):
         found = where(is_larger, np.int64(i), found)
-    sizes = ops.tile_size(windows, x.shape[-len(windows) :])
-    if sizes is None:
-        return scatter_elements([where(found == i, t, 0.0) for i in range(math.prod(map(len, windows)))], windows, x)
     numbers = np.arange(math.prod(sizes)).reshape([n for size in sizes for n in (1, size)])
     axes = tuple([t.ndim - len(sizes) + 2 * i + 1 for i in range(len(sizes))])
     return reshape(where(expand_dims(found, axes) == numbers, expand_dims(t, axes), 0.0), x.shape)

@@ -19,6 +19,7 @@ from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Input, make_operation
 from wengert.ops.signal.convolution import _convolution, _convolution_filters, _convolution_signals
+from wengert.ops.signal.windows import window_pick, window_place, window_spread, window_sum
 
 Parameters = tuple[tuple[str, Any], ...]
 
@@ -27,10 +28,12 @@ MOST_PROGRAMS = 256
 
 
 @lru_cache(MOST_PROGRAMS)
-def program_of(primitive: Primitive, specs: tuple[Spec, ...], params: Parameters) -> NativeProgram | None:
-    """The program of one operation; None if NumPy would run a part of it."""
+def program_of(
+    primitive: Primitive, specs: tuple[Spec, ...], operands: tuple[int, ...], params: Parameters
+) -> NativeProgram | None:
+    """The program of one operation, on inputs with these numbers; None if NumPy would run a part of it."""
     inputs = [Input(spec) for spec in specs]
-    node = make_operation(primitive, inputs, **dict(params))
+    node = make_operation(primitive, [inputs[i] for i in operands], **dict(params))
     arguments = [Argument("array", spec) for spec in specs] if is_supported() else None
     with LOCK:
         program = load_or_compile(Graph(inputs, [node]), arguments, node.spec, primitive.name)
@@ -38,16 +41,25 @@ def program_of(primitive: Primitive, specs: tuple[Spec, ...], params: Parameters
 
 
 def run_alone(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
-    """The result of an operation on arrays of floats; None where it has no native code."""
+    """The result of an operation on arrays of floats; None where it has no native code.
+
+    An array that is two operands is one input.
+    """
     first, *others = operands
     if first.dtype not in FLOATS or any(x.dtype != first.dtype for x in others):
         return None
-    program = program_of(primitive, tuple(map(Spec.of, operands)), tuple(params.items()))
+    distinct = {id(x): x for x in operands}
+    inputs, order = list(distinct.values()), list(distinct)
+    places = tuple([order.index(id(x)) for x in operands])
+    program = program_of(primitive, tuple(map(Spec.of, inputs)), places, tuple(params.items()))
     if program is None:
         return None
-    out = program.entry(*operands) if program.entry is not None else NotImplemented
-    return program(operands)[0] if out is NotImplemented else out  # of other layouts
+    out = program.entry(*inputs) if program.entry is not None else NotImplemented
+    return program(inputs)[0] if out is NotImplemented else out  # of other layouts
 
 
-for operation in (_convolution, _convolution_signals, _convolution_filters):
+for operation in (
+    *(_convolution, _convolution_signals, _convolution_filters),
+    *(window_pick, window_place, window_sum, window_spread),
+):
     native_call.enter(partial(run_alone, primitive_of(operation)), operation)

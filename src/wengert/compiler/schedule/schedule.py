@@ -98,6 +98,7 @@ class Schedule:
         graph = self.graph
         plain = {node: form_of(node, ()) for node in graph.nodes}
         elements = sum(scalar_operations(node) for node in graph.operations if plain[node] is not Form.VIEW)
+        elements += sum(node.size for node in graph.outputs if plain[node] is Form.VIEW)  # which are stored
         if elements <= TINY and not any(plain[node] in OUTSIDE for node in graph.operations):
             self.is_tiny = True
             self.forms = {node: form_of(node, (), is_tiny=True) for node in graph.nodes}

@@ -16,11 +16,15 @@ from typing import Any
 import numpy as np
 
 from wengert.core.kinds import case, general, linear
+from wengert.core.native import natively
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.choices import BITS, keep_where
 from wengert.ops.signal.window_arguments import Lengths
 
 __all__: list[str] = []
+
+COST = 4
+"""The scalar operations that take as long as NumPy's on one element of a window."""
 
 Indices = range | tuple[int, ...]
 Windows = tuple[tuple[Indices, ...], ...]
@@ -93,6 +97,13 @@ def masks(x: np.ndarray, windows: Windows) -> Iterator[np.ndarray]:
         yield mask
 
 
+def _work(*operands: Any, windows: Windows, **params: Any) -> int:
+    """The work of NumPy on all elements of all windows."""
+    arrays = max([math.prod(x.shape[: -len(windows)]) for x in operands])
+    return COST * arrays * math.prod([len(elements) * len(elements[0]) for elements in windows])
+
+
+@natively(lambda: window_pick, _work)
 def _pick(u: Any, x: Any, windows: Windows) -> Any:
     if u is x and x.dtype.kind == "f":
         return fold(x, windows, np.maximum)
@@ -104,6 +115,7 @@ def _pick(u: Any, x: Any, windows: Windows) -> Any:
     return out
 
 
+@natively(lambda: window_place, _work)
 def _place(t: Any, x: Any, windows: Windows) -> Any:
     out = np.zeros(x.shape, t.dtype)
     add = accumulator(windows)
@@ -126,6 +138,12 @@ def accumulator(windows: Windows) -> Callable[[np.ndarray, tuple[Indices, ...], 
     return add
 
 
+@natively(lambda: window_sum, _work)
+def _sum_windows(x: Any, windows: Windows) -> Any:
+    return fold(x, windows, np.add)
+
+
+@natively(lambda: window_spread, _work)
 def _spread_sums(t: Any, windows: Windows, lengths: Lengths) -> Any:
     out = np.zeros((*t.shape[: t.ndim - len(lengths)], *lengths), t.dtype)
     add = accumulator(windows)
@@ -177,7 +195,7 @@ window_place: Callable = general(
 )
 window_sum: Callable = linear(
     "window_sum",
-    lambda x, windows: fold(x, windows, np.add),
+    _sum_windows,
     lambda t, x_spec, windows: window_spread(t, windows=windows, lengths=x_spec.shape[-len(windows) :]),
     batch=_keep_windows,
     spec=_reduced,

@@ -66,7 +66,7 @@ def lanes_of(kind: str, width: int) -> int:
 def cut_of(correlation: Correlation) -> Cut:
     """How to cut a correlation, by estimated times."""
     c, kind = correlation, correlation.kind
-    width = min([phase.count for phase in c.axis_phases[2]])
+    width = min([phase.extent for phase in c.axis_phases[2]])
     lanes = lanes_of(kind, max(width, 1))
     axis = 0 if c.counts[0] > 1 else 1
     strip = c.counts[axis]
@@ -80,7 +80,7 @@ def cut_of(correlation: Correlation) -> Cut:
 
 def best_block(channels: int, rows: int, phase: tuple[AxisPhase, ...], lanes: int) -> RegisterBlock:
     """The block of the least estimated time, for a strip of so many rows."""
-    vectors = -(-phase[2].count // lanes)
+    vectors = -(-phase[2].extent // lanes)
     found, least = RegisterBlock(1, 1, 1), math.inf
     for n in range(1, min(channels, MOST_CHANNELS) + 1):
         most = MOST_VECTORS if n > 1 else MOST_VECTORS_ALONE
@@ -102,7 +102,7 @@ def buffer_of(c: Correlation, axis: int, strip: int, lanes: int) -> Buffer:
     extents = tuple([(n - 1) * s + span + 1 for n, s, span in zip(counts, c.source_step, c.span, strict=True)])
     last = [(n - 1) * s + low + span for n, s, low, span in zip(c.counts, c.source_step, c.lowest, c.span, strict=True)]
     is_inside = min(c.lowest) >= 0 and all(i < n for i, n in zip(last, c.source, strict=True))
-    is_wide = min([phase.count for phase in c.axis_phases[2]]) >= lanes
+    is_wide = min([phase.extent for phase in c.axis_phases[2]]) >= lanes
     return Buffer(
         c.kind, c.source, c.lowest, extents, c.source_step[2], is_inside and is_wide and c.source_step[2] == 1
     )

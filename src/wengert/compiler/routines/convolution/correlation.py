@@ -31,10 +31,10 @@ class Tap(NamedTuple):
 
 
 class AxisPhase(NamedTuple):
-    """Elements `first + i * step` of an axis of the target, for i below `count`, and their taps in rising order."""
+    """Elements `first + i * step` of an axis of the target, for i below `extent`, and their taps in rising order."""
 
     first: int
-    count: int
+    extent: int
     taps: tuple[Tap, ...]
 
 
@@ -132,12 +132,12 @@ class Correlation(NamedTuple):
     @property
     def counts(self) -> Lengths:
         """The largest number of elements of a phase along each axis."""
-        return tuple([max([phase.count for phase in phases]) for phases in self.axis_phases])
+        return tuple([max([phase.extent for phase in phases]) for phases in self.axis_phases])
 
     @property
     def products(self) -> int:
         """The number of multiplications."""
-        sums = [sum([phase.count * len(phase.taps) for phase in phases]) for phases in self.axis_phases]
+        sums = [sum([phase.extent * len(phase.taps) for phase in phases]) for phases in self.axis_phases]
         return self.batch * self.groups * self.source_channels * self.target_channels * math.prod(sums)
 
 

@@ -193,15 +193,15 @@ class FilterWriter:
         """Add the products of a row."""
         code, lanes, width = self.code, self.vector.lanes, self.geometry.positions[2]
         whole = width // lanes * lanes
+        at = lambda base, x: code.offset(base, x, self.element)
         if -(-width // lanes) * len(totals) * len(taps) <= UNROLLED_ROW:
-            for x in range(0, whole, lanes):
-                self.add_products(totals, taps, *[code.offset(p, x, self.element) for p in (source, cotangent)])
+            for start in range(0, whole, lanes):
+                self.add_products(totals, taps, at(source, start), at(cotangent, start))
         else:
             with code.loop(0, whole, lanes) as x:
-                self.add_products(totals, taps, *[code.offset(p, x, self.element) for p in (source, cotangent)])
+                self.add_products(totals, taps, at(source, x), at(cotangent, x))
         if whole < width:
-            ends = [code.offset(p, whole, self.element) for p in (source, cotangent)]
-            self.add_products(totals, taps, *ends, width - whole)
+            self.add_products(totals, taps, at(source, whole), at(cotangent, whole), width - whole)
 
     def add_products(
         self, totals: list[list[Variable]], taps: Sequence[Tap], source: Lanes, cotangent: Lanes, count: int = 0

@@ -141,9 +141,9 @@ class SumWriter:
     ) -> None:
         """All blocks of a phase in a strip. Filters that fit into the cache are read again for each row."""
         code, c, cut = self.code, self.correlation, self.cut
-        sizes = [phase[0].count, phase[1].count]
+        sizes: list[Lanes | int] = [phase[0].extent, phase[1].extent]
         if self.units.strips > 1:
-            left = start.like(phase[cut.strip_axis].count) - start
+            left = start.like(phase[cut.strip_axis].extent) - start
             sizes[cut.strip_axis] = code.intrinsic("smin", I64, left, start.like(cut.strip))
         offsets = [start if cut.strip_axis == i and self.units.strips > 1 else 0 for i in range(2)]
         is_in_cache = c.strides[0] * self.element.align <= FILTERS_IN_CACHE
@@ -177,7 +177,7 @@ class SumWriter:
         self, phase: tuple[AxisPhase, ...], block: RegisterBlock, source: Lanes, filters: Lanes, target: Lanes
     ) -> None:
         """The blocks along a row."""
-        code, count, lanes = self.code, phase[2].count, self.vector.lanes
+        code, count, lanes = self.code, phase[2].extent, self.vector.lanes
         step = block.vectors * lanes
         whole = count // step * step
         if whole:
@@ -225,12 +225,12 @@ class SumWriter:
                         near = [Tap(tap.shift - taps[0].shift, tap.offset - taps[0].offset) for tap in taps[:inner]]
                         self.add_taps(sums, near, at(x, shifts), at(w, offsets), vectors)
         rows = c.target_step[1] * c.target[2]
-        places = [r * rows + start * c.target_step[2] for r in range(block.rows) for start in starts]
+        written = [r * rows + start * c.target_step[2] for r in range(block.rows) for start in starts]
         volume = c.target[0] * c.target[1] * c.target[2]
-        for channel, of_channel in enumerate(sums):
-            for place, total in zip(places, of_channel, strict=True):
-                address = code.offset(target, channel * volume + place, self.element)
-                self.write_vector(total.load(), address, min(phase[2].count, self.vector.lanes))
+        for number, of_channel in enumerate(sums):
+            for offset, total in zip(written, of_channel, strict=True):
+                address = code.offset(target, number * volume + offset, self.element)
+                self.write_vector(total.load(), address, min(phase[2].extent, self.vector.lanes))
 
     def taps_of(self, phase: tuple[AxisPhase, ...]) -> list[Tap]:
         """All taps, with their offsets in the buffer and in the filters; those of the last axis follow each other."""

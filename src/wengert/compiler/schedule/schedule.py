@@ -16,6 +16,7 @@ from wengert.compiler.forms.lowering import MatrixFunction, Routine, lowering_of
 from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.schedule.affine import loop_position, reshape_position
 from wengert.compiler.schedule.gather import Written
+from wengert.compiler.schedule.later_stages import delay_to_uses, store_late_uses
 from wengert.compiler.schedule.narrow_products import in_narrow_rows
 from wengert.compiler.schedule.pieces import find_pieces
 from wengert.compiler.schedule.product_sums import add_to_products
@@ -82,8 +83,8 @@ class Schedule:
             self.decide_stage(node)
         for out in self.graph.outputs:
             self.store_output(out)
-        self.delay_to_uses()
-        self.store_late_uses()
+        delay_to_uses(self)
+        store_late_uses(self)
         self.steps = order_steps(self)
 
     @property
@@ -353,51 +354,6 @@ class Schedule:
         """Whether it is cheaper to compute an element again than to store it."""
         words = max(node.dtype.itemsize // 8, 1)  # a complex number takes as long as two real ones
         return self.costs[node] <= words * (CHEAP if node.nbytes < BEYOND_CACHE else CHEAP_IF_LARGE)
-
-    def delay_to_uses(self) -> None:
-        """Compute values that only later kernels of the same domain use there, rather than store them before.
-
-        The body of a loop reads early what it updates.
-        """
-        if self.is_tiny or self.rows or self.is_body:
-            return
-        for node in reversed(self.graph.operations):
-            users = self.consumers.get(node, ())
-            is_element = self.forms[node] is Form.ELEMENT
-            if is_element and users and all(self.is_used_in_loop(user, node) for user in users):
-                self.stages[node] = max(self.stages[node], min([self.stages[user] for user in users]))
-
-    def is_used_in_loop(self, user: Operation, node: Operation) -> bool:
-        """Whether a consumer computes each element from the one of a value at the same position of the loop."""
-        return self.forms[user] is Form.ELEMENT and self.is_same_loop(user, node, node, True, self.domain(user))
-
-    def store_late_uses(self) -> None:
-        """Store expensive values that a later kernel of the same domain uses."""
-        if self.is_tiny:
-            return
-        for node in reversed(self.graph.operations):
-            if self.forms[node] not in COMPUTED or node in self.stored:
-                continue
-            stage = self.stages[node]
-            later = any(self.stage_of_use(user) > stage for user in self.consumers.get(node, ()))
-            if later and not self.is_cheap(node):
-                self.stored[node] = None
-
-    def stage_of_use(self, user: Operation) -> int:
-        """The last stage at which a consumer of a value, or of views of it, reads it."""
-        if self.forms[user] is not Form.VIEW or user in self.stored:
-            return self.stages[user]
-        seen, stack, latest = {user}, [user], 0
-        while stack:
-            view = stack.pop()
-            for consumer in self.consumers.get(view, ()):
-                if self.forms[consumer] is Form.VIEW and consumer not in self.stored:
-                    if consumer not in seen:
-                        seen.add(consumer)
-                        stack.append(consumer)
-                else:
-                    latest = max(latest, self.stages[consumer])
-        return latest
 
     # Operations
 

@@ -69,6 +69,7 @@ def _child(queue):
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # by JAX, if another test has imported it
 def test_survives_a_fork(two_threads):
     parallel.parallel(np.exp)(np.ones(LARGE))
     context = multiprocessing.get_context("fork")

@@ -20,7 +20,7 @@ lowering.enter(SIGNALS, ops._convolution_signals)
 lowering.enter(FILTERS, ops._convolution_filters)
 
 
-def is_product(x: Any, y: Any, size: Lengths, padding: Widths, groups: int) -> bool:
+def is_pointwise(x: Any, y: Any, size: Lengths, padding: Widths, groups: int) -> bool:
     """Whether a convolution of two operands is a product of matrices for each element of the batch."""
     has_axes = x.ndim == y.ndim == len(size) + 2
     is_alone = math.prod(size) == 1 and groups == 1 and not any(map(any, padding))
@@ -40,7 +40,7 @@ def columns(x: Any) -> Any:
 @expansion(ops._convolution)
 def expand_convolution(x: Any, y: Any, stride: Lengths, padding: Widths, dilation: Lengths, groups: int) -> Any:  # noqa: ARG001  # one element has no gaps
     """Filters as a matrix times signals as matrices."""
-    if not is_product(x, y, y.shape[2:], padding, groups):
+    if not is_pointwise(x, y, y.shape[2:], padding, groups):
         return None
     seen = x[every(stride)] if max(stride) > 1 else x
     return reshape(matmul(reshape(y, y.shape[:2]), columns(seen)), (x.shape[0], y.shape[0], *seen.shape[2:]))
@@ -57,7 +57,7 @@ def expand_convolution_signals(
     groups: int,
 ) -> Any:
     """The transposed matrix times cotangents, spread with the stride."""
-    if not is_product(t, y, y.shape[2:], padding, groups):
+    if not is_pointwise(t, y, y.shape[2:], padding, groups):
         return None
     matrix = reshape(y, y.shape[:2])
     out = reshape(matmul(swapaxes(matrix, 0, 1), columns(t)), (t.shape[0], y.shape[1], *t.shape[2:]))
@@ -75,7 +75,7 @@ def expand_convolution_filters(
     groups: int,
 ) -> Any:
     """The sum over the batch of cotangents times transposed signals."""
-    if not is_product(x, t, size, padding, groups):
+    if not is_pointwise(x, t, size, padding, groups):
         return None
     seen = x[every(stride)] if max(stride) > 1 else x
     products = matmul(columns(t), swapaxes(columns(seen), -1, -2))

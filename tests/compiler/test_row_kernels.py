@@ -198,3 +198,13 @@ def test_attention_is_not_unrolled():
     assert Schedule(prepare(wg.trace(f, q, k, v))).rows == ()
     for a, e in zip(wg.compile(f)(q, k, v), f(q, k, v), strict=True):
         np.testing.assert_allclose(a, e, rtol=1e-11, atol=1e-12)
+
+
+def test_short_rows_before_a_loop_with_several_results():
+    def loss(x):
+        rows = np.linalg.norm(np.sin(x) * np.exp(x), axis=1)
+        _, (products, states) = wg.scan(lambda s, y: (s + y, (s * y, s)), 0.0, rows)
+        return products.sum() + states.sum()
+
+    x = np.linspace(0.1, 1.0, 192).reshape(64, 3)
+    np.testing.assert_allclose(wg.compile(wg.grad(loss))(x), wg.grad(loss)(x), rtol=1e-12)

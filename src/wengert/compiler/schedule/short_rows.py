@@ -66,7 +66,8 @@ def values_at_ends(graph: Graph, rows: tuple[int, ...]) -> list[Node]:
     for node in graph.operations:
         is_inside = in_rows(node, rows)
         for a in node.args:
-            if a.size == node.size and in_rows(a, rows) != is_inside:
+            is_array = node.spec.__class__ is a.spec.__class__ is Spec  # a loop has several results
+            if is_array and a.size == node.size and in_rows(a, rows) != is_inside:
                 found.append(node if is_inside else a)
     return found
 

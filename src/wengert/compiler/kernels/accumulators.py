@@ -51,6 +51,7 @@ class Accumulators:
         is_of_lanes = plan.vector_axis in self.axes and plan.lanes > 1 and max(node.params["axis"]) < len(plan.domain)
         if (
             factors is None
+            or plan.outer  # the results of a row kernel may be in buffers
             or node.dtype.kind != "f"
             or not is_of_lanes
             or plan.accumulators > 1

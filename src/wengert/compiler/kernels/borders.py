@@ -62,9 +62,9 @@ def axis_breaks(plan: LoopPlan, elements: list) -> dict[int, set[int]]:
             assert isinstance(node, Operation)
             for read in plan.sources.reads(node, position):
                 for guard in read.guards:
-                    breaks = guard.breaks
-                    if breaks is not None:
-                        found.setdefault(breaks[0].axis, set()).update(breaks[1])
+                    where = guard.where_true
+                    if where is not None:
+                        found.setdefault(where[0].axis, set()).update((where[1].start, where[1].stop))
     return found
 
 

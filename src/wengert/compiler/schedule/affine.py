@@ -115,16 +115,18 @@ class Guard(NamedTuple):
         return True if low >= 0 else False if high < 0 else None
 
     @property
-    def breaks(self) -> tuple[Counter, list[int]] | None:
-        """The counter that it depends on, and the values from which on it may have another outcome; None for several.
-        """
+    def where_true(self) -> tuple[Counter, range] | None:
+        """The counter that it depends on, and the values for which it holds; None if it depends on several."""
         if len(self.value.terms) != 1:
             return None
-        ((counter, k),) = self.value.terms
-        first = -(self.value.constant // k)  # of the values for which k times the counter has passed the constant
+        ((counter, k),), constant = self.value.terms, self.value.constant
+        start, stop = counter.first, counter.last + 1
         if self.is_zero:
-            return counter, [first, first + 1] if self.value.constant % k == 0 else []
-        return counter, [first if k > 0 else self.value.constant // -k + 1]
+            zero = -constant // k
+            return counter, range(max(zero, start), min(zero + 1, stop) if constant % k == 0 else start)
+        if k > 0:
+            return counter, range(max(-(constant // k), start), stop)
+        return counter, range(start, min(constant // -k + 1, stop))
 
 
 class Read(NamedTuple):

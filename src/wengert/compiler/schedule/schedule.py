@@ -29,6 +29,7 @@ from wengert.compiler.schedule.short_rows import (
     row_candidates,
     shows_rows,
 )
+from wengert.compiler.schedule.stencils import count_positions
 from wengert.compiler.schedule.strides import Strides, layout_of
 from wengert.compiler.schedule.symmetric_products import read_triangles
 from wengert.compiler.schedule.unrolled_rows import can_unroll
@@ -79,6 +80,7 @@ class Schedule:
         self.reduced_along: dict[tuple, tuple[int, ...]] = {}
         self.stages: dict[Node, int] = {}
         self.costs: dict[Node, int] = {}
+        self.positions = count_positions(self)  # at which one element of a result needs a value, if several
         for node in self.graph.nodes:
             self.decide_stage(node)
         for out in self.graph.outputs:
@@ -185,6 +187,8 @@ class Schedule:
         if self.reads_early and form in (Form.GATHER, Form.VIEW) and self.is_part_of_updated(node):
             self.store(node)
         self.costs[node] = self.cost(node)
+        if form in COMPUTED and not self.is_cheap(node, self.positions.get(node, 1) - 1):
+            self.store(node)
         if self.is_unrolled(node):
             self.unrolled.add(node)
 
@@ -350,10 +354,10 @@ class Schedule:
             inner *= max(node.args[0].size // max(node.size, 1), 1)
         return min(inner + operation_cost(node), 1 << 20)
 
-    def is_cheap(self, node: Node) -> bool:
-        """Whether it is cheaper to compute an element again than to store it."""
+    def is_cheap(self, node: Node, times: int = 1) -> bool:
+        """Whether it is cheaper to compute an element again, so many times, than to store it."""
         words = max(node.dtype.itemsize // 8, 1)  # a complex number takes as long as two real ones
-        return self.costs[node] <= words * (CHEAP if node.nbytes < BEYOND_CACHE else CHEAP_IF_LARGE)
+        return times * self.costs[node] <= words * (CHEAP if node.nbytes < BEYOND_CACHE else CHEAP_IF_LARGE)
 
     # Operations
 

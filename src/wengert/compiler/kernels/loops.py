@@ -39,9 +39,7 @@ class KernelLoops:
         self.elements.forget()
 
     @contextmanager
-    def axis_loop(
-        self, axis: int, start: Lanes | int, stop: Lanes | int, to_end: bool = True
-    ) -> Iterator[Lanes]:
+    def axis_loop(self, axis: int, start: Lanes | int, stop: Lanes | int, to_end: bool = True) -> Iterator[Lanes]:
         """A loop over an axis, or over a part that does not go to its end.
 
         A vector that would end beyond the axis is moved back; yields the index before that.
@@ -75,9 +73,7 @@ class KernelLoops:
             else:
                 write(loops.enter_context(self.axis_loop(axes[-1], *find(axes[-1]))))
 
-    def write_interior(
-        self, interior: Interior, start: Any, stop: Any, write: Callable[[Lanes | None], None]
-    ) -> None:
+    def write_interior(self, interior: Interior, start: Any, stop: Any, write: Callable[[Lanes | None], None]) -> None:
         """The loop along the vector's axis: bodies without guards in its segments, and one with guards between them."""
         code, axis = self.code, self.plan.vector_axis
         assert axis is not None

@@ -187,7 +187,7 @@ class Schedule:
         if self.reads_early and form in (Form.GATHER, Form.VIEW) and self.is_part_of_updated(node):
             self.store(node)
         self.costs[node] = self.cost(node)
-        if form in COMPUTED and not self.is_cheap(node, self.positions.get(node, 1) - 1):
+        if form in COMPUTED and self.is_read_apart(node):
             self.store(node)
         if self.is_unrolled(node):
             self.unrolled.add(node)
@@ -342,6 +342,15 @@ class Schedule:
             return self.costs[base] > (2 if base.size > 1 else 8)
         return self.uses[base] > 1 and not self.is_cheap(base)
 
+    def is_read_apart(self, node: Operation) -> bool:
+        """Whether a value is needed at several positions, and it is cheaper to store it than to compute it at each."""
+        again = self.positions.get(node, 1) - 1
+        if again * self.costs[node] <= CHEAP * words_of(node):
+            return False
+        bases = [self.source(a)[0] for a in node.args]
+        moves = self.forms[node] is Form.CHOICE  # elements that are in memory: it reads one of them
+        return not (moves and all(base in self.stored or self.forms[base] is Form.GIVEN for base in bases))
+
     def cost(self, node: Operation) -> int:
         """The cost of one element, computed from values that are given or stored."""
         if self.forms[node] not in (*COMPUTED, Form.VIEW):
@@ -354,10 +363,9 @@ class Schedule:
             inner *= max(node.args[0].size // max(node.size, 1), 1)
         return min(inner + operation_cost(node), 1 << 20)
 
-    def is_cheap(self, node: Node, times: int = 1) -> bool:
-        """Whether it is cheaper to compute an element again, so many times, than to store it."""
-        words = max(node.dtype.itemsize // 8, 1)  # a complex number takes as long as two real ones
-        return times * self.costs[node] <= words * (CHEAP if node.nbytes < BEYOND_CACHE else CHEAP_IF_LARGE)
+    def is_cheap(self, node: Node) -> bool:
+        """Whether it is cheaper to compute an element again than to store it."""
+        return self.costs[node] <= words_of(node) * (CHEAP if node.nbytes < BEYOND_CACHE else CHEAP_IF_LARGE)
 
     # Operations
 
@@ -375,3 +383,8 @@ class Schedule:
     def outputs_of(self, node: Operation) -> list[Operation]:
         """The outputs that are used of an operation with several."""
         return [user for user in self.consumers.get(node, ()) if user.primitive is OUTPUT]
+
+
+def words_of(node: Node) -> int:
+    """The size of an element, for the cost to store it: a complex number takes as long as two real ones."""
+    return max(node.dtype.itemsize // 8, 1)

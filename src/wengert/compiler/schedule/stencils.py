@@ -33,7 +33,10 @@ Reading = tuple[Node, Position]
 
 
 def count_positions(schedule: Schedule) -> dict[Node, int]:
-    """The number of positions at which one element of a result needs each value, where there are several."""
+    """The number of positions at which one element of a result needs each value, where there are several.
+
+    A value that is only a part of another one does not count: the other one is stored, rather than this.
+    """
     forms = schedule.forms
     if schedule.is_tiny or schedule.rows or not has_stencils(schedule):
         return {}
@@ -44,7 +47,10 @@ def count_positions(schedule: Schedule) -> dict[Node, int]:
             continue
         users = [user for user in schedule.consumers.get(node, ()) if forms[user] in MOVED]
         found = {r: None for user in users for reading in seen[user] for r in trace_reading(node, user, reading, forms)}
-        results = [result for result, _ in found]
+        is_part = (
+            len(users) == schedule.uses[node] == 1 and forms[users[0]] is not Form.VIEW and is_image(users[0], forms)
+        )
+        results = [result for result, _ in found] if not is_part else []
         counts[node] = max(map(results.count, set(results)), default=0)
         is_result = not found or len(found) > MOST_POSITIONS or (len(found) > 1 and not is_image(node, forms))
         seen[node] = [(node, loop_position(node.shape))] if is_result else list(found)

@@ -14,6 +14,7 @@ from benchmarks.workloads.families import (
     regression,
     rows,
     small_matrices,
+    stencils,
     warp,
 )
 
@@ -36,5 +37,6 @@ FAMILY_WORKLOADS: dict[str, Workload] = {
         regression.hmc,
         quantile.workload,
         *counting.workloads,
+        *stencils.workloads,
     )
 }

@@ -201,6 +201,9 @@ class AttentionFinder:
             if not is_same_mask(choice.args[0], condition):
                 return None
             node = choice
+        users = self.users.get(node, ())
+        if len(users) == 1 and is_dead_choice(users[0], node, conditions) and self.is_read_by(node, users[0]):
+            return users[0]
         return node
 
     def left_products(self, x: Node, y: Node, others: Sequence[Operation]) -> list[Cotangent] | None:
@@ -329,6 +332,15 @@ def is_same_mask(x: Node, y: Node) -> bool:
         return True
     first, second = fixed_value(x), fixed_value(y)
     return first is not None and second is not None and np.array_equal(first, second)
+
+
+def is_dead_choice(choice: Operation, node: Node, conditions: Sequence[Node]) -> bool:
+    """Whether a choice puts zeros where cotangents are zero already: at elements that no score depends on."""
+    if not is_a(choice, _where) or choice.args[2] is not node or not is_number(choice.args[1], 0.0):
+        return False
+    dead = fixed_value(choice.args[0])
+    known = [value for value in map(fixed_value, conditions) if value is not None]
+    return dead is not None and any(not np.any(dead & value) for value in known)
 
 
 def is_mask(node: Node, scores: Node, kind: str) -> bool:

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from wengert.compiler.machine.target import vector_bytes
-from wengert.compiler.routines.attention.products import BlockProduct
+from wengert.compiler.routines.attention.products import TILE_ROWS, BlockProduct
 from wengert.compiler.routines.call import Operand
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, Type
 from wengert.graph.ir import Node, Operation
 
-QUERIES, KEYS = 64, 126
-"""The queries and the keys of a block: their scores, and the operands, stay in the second cache."""
+QUERIES, KEYS = 64, 132
+"""The queries and the most keys of a block: their scores, and the operands, stay in the second cache."""
 PIECES = 64
 """The largest number of parts that run at the same time, each with buffers of its own."""
 WORK = 4
@@ -72,8 +72,9 @@ class Geometry(NamedTuple):
 
     @property
     def block_keys(self) -> int:
-        """The keys of a block."""
-        return min(KEYS, self.keys)
+        """The keys of a block: blocks have about as many, in whole tiles."""
+        even = -(-self.keys // -(-self.keys // KEYS))
+        return min(-(-even // TILE_ROWS) * TILE_ROWS, self.keys)
 
     def lanes_along(self, columns: int) -> int:
         """The lanes of vectors along rows of so many elements."""

@@ -175,8 +175,8 @@ def ndtr(x: Lanes) -> Lanes:
 
 def _erfc_of_double(x: Lanes, rest: Lanes | None = None) -> Lanes:
     """erfc; with a `rest`, which is tiny beside x, half of erfc(x + rest)."""
-    size = x.abs()
-    (high, low), n = _complement(select(size > 28.0, 28.0, size))
+    size = select(x.abs() > 28.0, 28.0, x.abs())
+    (high, low), n = _complement(size)
     near = _near_zero(x)
     halvings = 0
     if rest is not None:

@@ -250,9 +250,7 @@ class PullWriter:
         """Make weights of scores, and their cotangents of those of the weights, for a vector of queries."""
         writer, code = self.writer, self.code
         weights, slopes = writer.buffers["weights"], writer.buffers["slopes"]
-        maximum, factor, inner = [
-            writer.load(writer.buffers[name], column) for name in ("maximum", "factor", "inner")
-        ]
+        maximum, factor, inner = [writer.load(writer.buffers[name], column) for name in ("maximum", "factor", "inner")]
         apply = mask.begin(column)
         with code.loop(0, keys) as j:
             index = j * QUERIES + column

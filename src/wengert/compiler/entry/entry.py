@@ -61,7 +61,7 @@ class _EntryWriter(EntryCode):
     def __init__(self, signature: EntrySignature, release_gil: bool, states: States):
         super().__init__()
         self.result, self.release_gil, self.states = signature.result, release_gil, states
-        self.outputs = signature.outputs
+        self.outputs, self.is_flat = signature.outputs, signature.is_flat
         self.capacity = (2 if states.is_taped else 1) * len(self.outputs) + count_containers(signature.result)
         self.list = self.stack_bytes(8 * self.capacity)
         self.length = 0
@@ -100,7 +100,7 @@ class _EntryWriter(EntryCode):
             *self.code.declarations.values(),
             self.object_table(),
             ENTRY_FUNCTIONS,
-            TREE_FUNCTIONS if self.object_count or self.arguments.capacity else "",
+            "" if self.is_flat else TREE_FUNCTIONS,
             STATE_FUNCTIONS if self.states.records else "",
             RELEASED if self.release_gil else "",
             head,

@@ -76,4 +76,4 @@ class EntryCode:
 
     def object_table(self) -> str:
         """The definition of the table, which is filled when the code is loaded."""
-        return f"@{OBJECTS} = global [{self.object_count} x ptr] zeroinitializer" if self.object_count else ""
+        return f"@{OBJECTS} = global [{self.object_count} x ptr] zeroinitializer"

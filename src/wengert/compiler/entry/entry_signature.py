@@ -69,6 +69,11 @@ class EntrySignature(NamedTuple):
     keywords: Mapping[str, ArgumentTree] = {}
 
     @property
+    def is_flat(self) -> bool:
+        """Whether all arguments are numbers and arrays by position."""
+        return not self.keywords and all(isinstance(tree, Argument) for tree in self.arguments)
+
+    @property
     def leaves(self) -> list[Argument]:
         """The arguments that are inputs of the program."""
         given = (*self.arguments, *self.keywords.values())

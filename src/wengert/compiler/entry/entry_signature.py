@@ -102,7 +102,7 @@ class EntrySignature(NamedTuple):
         return [*self.keywords, *[x for tree in given for x in fixed_objects(tree)], *result_objects(self.result)]
 
 
-def parts_of(tree: Any) -> Iterable[Any] | None:
+def container_parts(tree: Any) -> Iterable[Any] | None:
     """The children of a container of a tree; None for a leaf."""
     if type(tree) is dict:
         return tree.values()
@@ -111,7 +111,7 @@ def parts_of(tree: Any) -> Iterable[Any] | None:
 
 def tree_leaves(tree: Any) -> Iterator[Any]:
     """The leaves of a tree of arguments or results, from left to right."""
-    parts = parts_of(tree)
+    parts = container_parts(tree)
     if parts is None:
         yield tree
     else:
@@ -121,13 +121,13 @@ def tree_leaves(tree: Any) -> Iterator[Any]:
 
 def count_containers(tree: Any) -> int:
     """The number of tuples, lists and dicts in a tree."""
-    parts = parts_of(tree)
+    parts = container_parts(tree)
     return 0 if parts is None else 1 + sum(map(count_containers, parts))
 
 
 def count_children(tree: Any) -> int:
     """The number of parts of all containers in a tree."""
-    parts = parts_of(tree)
+    parts = container_parts(tree)
     return 0 if parts is None else sum([1 + count_children(part) for part in parts])
 
 
@@ -137,7 +137,7 @@ def fixed_objects(tree: ArgumentTree) -> Iterator[Any]:
         yield tree.value
     if isinstance(tree, dict):
         yield from tree
-    for part in parts_of(tree) or ():
+    for part in container_parts(tree) or ():
         yield from fixed_objects(part)
 
 
@@ -146,5 +146,5 @@ def result_objects(tree: ResultTree) -> Iterator[Any]:
     if isinstance(tree, dict):
         yield dict.fromkeys(tree)
         yield from tree
-    for part in parts_of(tree) or ():
+    for part in container_parts(tree) or ():
         yield from result_objects(part)

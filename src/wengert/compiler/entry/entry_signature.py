@@ -27,7 +27,7 @@ class Nothing(NamedTuple):
     """The result None."""
 
 
-MOST_VALUES, MOST_STATES = 256, 4096
+MOST_VALUES, MOST_STATES = 1024, 4096
 """The most arguments and results of a native entry, with their containers, and the most captured tensors: it keeps them
 on the stack.
 """

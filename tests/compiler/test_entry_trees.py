@@ -113,6 +113,27 @@ def test_anything_else_is_not_taken(name):
     assert (sys.getrefcount(X), sys.getrefcount(Y)) == counts
 
 
+def test_many_leaves():
+    """More than a few neighbouring arrays are read and made in loops, in the same order."""
+    arrays = [np.full(1 + i % 3, float(i)) for i in range(40)]
+    specs = list(map(Spec.of, arrays))
+    leaves = [Argument("array", spec) for spec in specs]
+    given = [arrays[:15], 1.5, {"a": tuple(arrays[15:30]), "b": arrays[30]}, *arrays[31:]]
+    signature = EntrySignature(
+        [leaves[:15], F, {"a": tuple(leaves[15:30]), "b": leaves[30]}, *leaves[31:]],
+        (specs[:15], F.spec, tuple(specs[15:])),
+    )
+    f = identity_of(signature)
+    first, number, rest = f(*given)
+    assert number == 1.5
+    for x, y in zip([*first, *rest], arrays, strict=True):
+        np.testing.assert_array_equal(x, y)
+    for i in (0, 14):
+        wrong = [*arrays[:i], np.ones(7), *arrays[i + 1 : 15]]
+        assert f(wrong, *given[1:]) is NotImplemented
+    assert f(*given[:-1], np.ones(7)) is NotImplemented
+
+
 def test_keyword_arguments():
     f = identity_of(EntrySignature([A], {"a": A.spec, "b": (B.spec,), "c": F.spec}, {"b": [B], "c": F}))
     out = f(X, b=[Y], c=2.0)
@@ -159,7 +180,7 @@ def test_references_on_every_way_out():
     result = {"r": [A.spec, (B.spec,)], "s": {"t": F.spec, "n": Nothing()}}
     signature = EntrySignature(arguments, result, {"k": Constant(3)})
     f, stopped = identity_of(signature), identity_of(signature, status=1)
-    no_memory = EntrySignature([[A]], {"a": [A.spec], "b": large})
+    no_memory = EntrySignature([[A]], {"a": [A.spec] * 10, "b": large, "c": F.spec, "d": large})
     run = "define i32 @wengert.run(ptr %inputs, ptr %outputs) {\n  ret i32 0\n}\n"
     failed = callable_from(load_entry(run, no_memory), no_memory)
     x, y, scale = X.copy(), Y.copy(), 0.75

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from wengert.compiler.entry.entry_code import EntryCode
+from collections.abc import Iterable
+from itertools import groupby
+
+from wengert.compiler.entry.entry_code import UNROLLED, EntryCode
 from wengert.compiler.entry.entry_signature import ArgumentTree, Constant, EntrySignature
 from wengert.compiler.entry.entry_values import Argument
 from wengert.compiler.entry.python_objects import dtype_name, python_symbol
 from wengert.compiler.simd.lanes import Lanes
 from wengert.compiler.simd.types import BOOL, I64, PTR
+from wengert.core.spec import Spec
 
 
 class ArgumentReader:
@@ -30,9 +34,8 @@ class ArgumentReader:
         self.entry.require(Lanes(self.code, "%count", I64).eq(len(arguments)), "other")
         self.match_names(list(keywords))
         self.inputs, self.input_count, self.next_input = inputs, input_count, 0
-        given, self.fit = Lanes(self.code, "%args", PTR), self.code.constant(True, BOOL)
-        for i, tree in enumerate((*arguments, *keywords.values())):
-            self.read_tree(self.code.load(self.code.offset(given, i, PTR), PTR), tree)
+        self.fit = self.code.constant(True, BOOL)
+        self.read_all(Lanes(self.code, "%args", PTR), (*arguments, *keywords.values()))
         self.entry.require(self.fit, "other")
 
     def match_names(self, names: list[str]) -> None:
@@ -44,24 +47,42 @@ class ArgumentReader:
         else:
             self.entry.require(given.eq(self.entry.null()), "other")
 
+    def read_all(self, given: Lanes, trees: Iterable[ArgumentTree]) -> None:
+        """Read objects that are one after the other in memory."""
+        i = 0
+        for is_array, group in groupby(trees, is_array_argument):
+            run = list(group)
+            if is_array and len(run) > UNROLLED:
+                self.read_arrays(self.code.offset(given, i, PTR), [argument.spec for argument in run])
+            else:
+                for k, tree in enumerate(run, i):
+                    self.read_tree(self.code.load(self.code.offset(given, k, PTR), PTR), tree)
+            i += len(run)
+
+    def read_arrays(self, given: Lanes, specs: list[Spec]) -> None:
+        """Read arrays in a loop."""
+        data, owners = self.next_inputs(len(specs))
+        arguments = given, self.code.constant(len(specs), I64), self.entry.layouts(specs), data, owners
+        self.fit = self.fit & self.entry.helper("read_arrays", BOOL, *arguments)
+
+    def next_inputs(self, count: int) -> tuple[Lanes, Lanes]:
+        """Where the addresses of the data of the next inputs belong, and their owners."""
+        data = self.code.offset(self.inputs, self.next_input, PTR)
+        owners = self.code.offset(self.inputs, self.input_count + self.next_input, PTR)
+        self.next_input += count
+        return data, owners
+
     def read_tree(self, given: Lanes, tree: ArgumentTree) -> None:
         """Read an argument, or a part of one."""
         if isinstance(tree, Argument):
-            self.read_leaf(given, tree)
+            data = self.leaf_data(given, tree)
+            for value, address in zip((data, given), self.next_inputs(1), strict=True):
+                self.code.store(value, address)
+            self.fit = self.fit & data.ne(self.entry.null())
         elif isinstance(tree, Constant):
             self.fit = self.fit & self.entry.helper("same_object", BOOL, given, self.entry.next_object())
         else:
-            slots = self.open_container(given, tree)
-            for i, part in enumerate(tree.values() if isinstance(tree, dict) else tree):
-                self.read_tree(self.code.load(self.code.offset(slots, i, PTR), PTR), part)
-
-    def read_leaf(self, given: Lanes, argument: Argument) -> None:
-        """Read a number or an array."""
-        data = self.leaf_data(given, argument)
-        self.code.store(data, self.code.offset(self.inputs, self.next_input, PTR))
-        self.code.store(given, self.code.offset(self.inputs, self.input_count + self.next_input, PTR))
-        self.next_input += 1
-        self.fit = self.fit & data.ne(self.entry.null())
+            self.read_all(self.open_container(given, tree), tree.values() if isinstance(tree, dict) else tree)
 
     def leaf_data(self, given: Lanes, argument: Argument) -> Lanes:
         """The address of the data of a number or an array, or null if it does not match."""
@@ -91,3 +112,8 @@ class ArgumentReader:
         """Give up the children of containers."""
         if self.capacity:
             self.entry.do("drop", self.slots, self.code.constant(self.capacity, I64))
+
+
+def is_array_argument(tree: ArgumentTree) -> bool:
+    """Whether an argument is an array."""
+    return isinstance(tree, Argument) and tree.kind == "array"

@@ -12,12 +12,13 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from wengert.compiler.entry.argument_reader import ArgumentReader
-from wengert.compiler.entry.entry_code import I8, I32, EntryCode
+from wengert.compiler.entry.entry_code import I8, I32, UNROLLED, EntryCode
 from wengert.compiler.entry.entry_signature import EntrySignature, Nothing, ResultTree, count_containers
 from wengert.compiler.entry.entry_values import NO_STATES, States
 from wengert.compiler.entry.python_calls import ENTRY_FUNCTIONS, RELEASED, UNOPTIMISED
@@ -77,19 +78,14 @@ class _EntryWriter(EntryCode):
         inputs_data, outputs_data = self.stack_bytes(16 * input_count), self.stack_bytes(16 * output_count)
         self.held, self.memory = self.begin_states(), self.stack_bytes(self.states.memory)
         self.arguments.read(inputs_data, input_count)
-        for i in range(self.capacity):
-            code.store(self.null(), code.offset(self.list, i, PTR))
+        if self.capacity:
+            code.clear(self.list, 8 * self.capacity)
         self.bind_states(inputs_data, input_count, outputs_data, output_count)
-        arrays = {i: self.keep(self.new_array(spec)) for i, spec in enumerate(outputs) if spec.shape}
-        numbers = {i: self.stack_bytes(spec.dtype.itemsize) for i, spec in enumerate(outputs) if not spec.shape}
-        for i in range(len(outputs)):
-            data = numbers[i] if i in numbers else code.load(code.offset(arrays[i], DATA, I8), PTR)
-            code.store(data, code.offset(outputs_data, i, PTR))
-            code.store(arrays.get(i, self.null()), code.offset(outputs_data, output_count + i, PTR))
+        made = self.make_outputs(outputs_data, code.offset(outputs_data, output_count, PTR))
         self.run(inputs_data, outputs_data)
         self.release_states(True)
-        values = arrays | {i: self.new_scalar(outputs[i].dtype, number) for i, number in numbers.items()}
-        self.finish([values[i] for i in range(len(outputs))])
+        pairs = zip(outputs, made, strict=True)
+        self.finish([value if spec.shape else self.new_scalar(spec.dtype, value) for spec, value in pairs])
         return self.module()
 
     def module(self) -> str:
@@ -119,9 +115,36 @@ class _EntryWriter(EntryCode):
         self.length += 1
         return new
 
-    def new_array(self, spec: Spec) -> Lanes:
-        """A new array."""
-        return self.helper("new_array", PTR, *self.layout(spec))
+    def make_outputs(self, data: Lanes, owners: Lanes) -> list[Lanes]:
+        """New arrays, and the addresses of memory on the stack for outputs without axes."""
+        made: list[Lanes] = []
+        for has_axes, group in groupby(self.outputs, lambda spec: bool(spec.shape)):
+            run = list(group)
+            is_long = has_axes and len(run) > UNROLLED
+            for specs in [run] if is_long else [[spec] for spec in run]:
+                at = [self.code.offset(table, len(made), PTR) for table in (data, owners)]
+                made += self.new_arrays(specs, *at) if is_long else [self.new_output(specs[0], *at)]
+        return made
+
+    def new_output(self, spec: Spec, data: Lanes, owner: Lanes) -> Lanes:
+        """A new array, or the address of memory on the stack."""
+        if spec.shape:
+            new = self.keep(self.helper("new_array", PTR, *self.layout(spec)))
+            self.code.store(self.code.load(self.code.offset(new, DATA, I8), PTR), data)
+            self.code.store(new, owner)
+        else:
+            new = self.stack_bytes(spec.dtype.itemsize)
+            self.code.store(new, data)
+            self.code.store(self.null(), owner)
+        return new
+
+    def new_arrays(self, specs: list[Spec], data: Lanes, owners: Lanes) -> list[Lanes]:
+        """New arrays, made in a loop."""
+        count, first = len(specs), self.code.offset(self.list, self.length, PTR)
+        arguments = self.code.constant(count, I64), self.layouts(specs), first, data, owners
+        self.require(self.helper("new_arrays", BOOL, *arguments), "failed")
+        self.length += count
+        return [self.code.load(self.code.offset(first, i, PTR), PTR) for i in range(count)]
 
     def new_scalar(self, dtype: np.dtype, number: Lanes) -> Lanes:
         """A new NumPy scalar, allocated by its type; NumPy returns one of its two booleans."""

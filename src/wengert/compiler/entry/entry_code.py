@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from wengert.compiler.entry.python_calls import LAYOUT
 from wengert.compiler.entry.python_objects import dtype_name, python_symbol
 from wengert.compiler.entry.tree_calls import OBJECTS
 from wengert.compiler.simd.lanes import Code, Lanes
@@ -10,6 +13,9 @@ from wengert.core.spec import Spec
 
 I8, I32 = Type("i8"), Type("i32")
 
+UNROLLED = 8
+"""So many neighbouring arrays are read or made one by one, which is quicker; of more, a loop is quicker to compile."""
+
 
 class EntryCode:
     """The code of one entry, the external objects that it uses, and the number of objects in its own table."""
@@ -17,7 +23,7 @@ class EntryCode:
     def __init__(self) -> None:
         self.code = Code()
         self.globals: dict[str, str] = {}
-        self.object_count = 0
+        self.object_count = self.table_count = 0
 
     def require(self, condition: Lanes, otherwise: str) -> None:
         """Continue only if a condition holds; `otherwise` is a label."""
@@ -54,15 +60,19 @@ class EntryCode:
 
     def layout(self, spec: Spec) -> tuple[Lanes, Lanes, Lanes]:
         """The dtype of an array, its number of axes and the address of its shape."""
-        name = python_symbol(f"shape.{'.'.join(map(str, spec.shape))}")
-        self.globals[name] = (
-            f"{name} = private unnamed_addr constant [{spec.ndim} x i64] [{', '.join(f'i64 {n}' for n in spec.shape)}]"
-        )
-        return (
-            self.external(f"{dtype_name(spec.dtype)}.dtype"),
-            self.code.constant(spec.ndim, I32),
-            Lanes(self.code, name, PTR),
-        )
+        shape = python_symbol(f"shape.{'.'.join(map(str, spec.shape))}")
+        extents = ", ".join(f"i64 {n}" for n in spec.shape)
+        self.globals[shape] = f"{shape} = private unnamed_addr constant [{spec.ndim} x i64] [{extents}]"
+        dtype = self.external(f"{dtype_name(spec.dtype)}.dtype")
+        return dtype, self.code.constant(spec.ndim, I32), Lanes(self.code, shape, PTR)
+
+    def layouts(self, specs: Sequence[Spec]) -> Lanes:
+        """The address of a table of the layouts of arrays."""
+        rows = [f"{LAYOUT} {{ {', '.join(part.typed for part in self.layout(spec))} }}" for spec in specs]
+        table = python_symbol(f"layouts.{self.table_count}")
+        self.table_count += 1
+        self.globals[table] = f"{table} = private unnamed_addr constant [{len(rows)} x {LAYOUT}] [{', '.join(rows)}]"
+        return Lanes(self.code, table, PTR)
 
     def next_objects(self, count: int) -> Lanes:
         """The address of the next objects in the table, which has them in the order of their use."""

@@ -34,6 +34,8 @@ TINY = dict.fromkeys(FAMILY_WORKLOADS, 40) | {
     "warp": 16,
     "transformer": 1,
     "embedding": 300,
+    "n-body": 5,
+    "network-hessian": 3,
 }
 PEER = """
 import json, sys

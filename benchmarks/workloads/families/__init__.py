@@ -5,10 +5,14 @@ from __future__ import annotations
 from benchmarks.workload import Workload
 from benchmarks.workloads.families import (
     attention,
+    bodies,
     counting,
     fourier,
+    fractal,
     gaussian,
     kalman,
+    network,
+    options,
     quantile,
     quantum,
     regression,
@@ -27,6 +31,7 @@ FAMILY_WORKLOADS: dict[str, Workload] = {
         fourier.real,
         fourier.both,
         warp.workload,
+        bodies.workload,
         *attention.workloads,
         rows.embedding,
         rows.factorisation,
@@ -35,6 +40,10 @@ FAMILY_WORKLOADS: dict[str, Workload] = {
         regression.negative_binomial,
         regression.hmc,
         quantile.workload,
+        options.workload,
+        network.per_sample,
+        network.hessian,
         *counting.workloads,
+        fractal.workload,
     )
 }

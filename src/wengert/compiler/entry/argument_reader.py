@@ -53,7 +53,9 @@ class ArgumentReader:
         for is_array, group in groupby(trees, is_array_argument):
             run = list(group)
             if is_array and len(run) > UNROLLED:
-                self.read_arrays(self.code.offset(given, i, PTR), [argument.spec for argument in run])
+                self.read_arrays(
+                    self.code.offset(given, i, PTR), [tree.spec for tree in run if isinstance(tree, Argument)]
+                )
             else:
                 for k, tree in enumerate(run, i):
                     self.read_tree(self.code.load(self.code.offset(given, k, PTR), PTR), tree)

@@ -18,6 +18,7 @@ from benchmarks.workloads.families import (
     regression,
     rows,
     small_matrices,
+    stencils,
     warp,
 )
 
@@ -45,5 +46,6 @@ FAMILY_WORKLOADS: dict[str, Workload] = {
         network.hessian,
         *counting.workloads,
         fractal.workload,
+        *stencils.workloads,
     )
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks.workload import Workload
 from benchmarks.workloads.families import (
     attention,
+    convolution,
     counting,
     fourier,
     gaussian,
@@ -28,6 +29,7 @@ FAMILY_WORKLOADS: dict[str, Workload] = {
         fourier.both,
         warp.workload,
         *attention.workloads,
+        *convolution.workloads,
         rows.embedding,
         rows.factorisation,
         *gaussian.normals,

@@ -76,6 +76,7 @@ SHAPES = {
     "depthwise": ((2, 5, 9, 17), (5, 1, 3, 3), ONE | {"padding": ((1, 1), (1, 1)), "groups": 5}),
     "several strips": ((1, 24, 40, 60), (5, 24, 3, 3), ONE | {"padding": ((1, 1), (1, 1))}),
     "strips and steps": ((1, 24, 45, 60), (5, 24, 3, 3), ONE | {"padding": ((1, 1), (1, 1)), "stride": (2, 2)}),
+    "windows side by side": ((2, 3, 13, 18), (5, 3, 4, 3), ONE | {"stride": (4, 3)}),
     "wide windows": ((2, 2, 31, 33), (5, 2, 7, 7), ONE | {"padding": ((3, 3), (3, 3)), "stride": (2, 2)}),
     "many phases": ((2, 6, 23, 19), (4, 3, 7, 6), ONE | {"padding": ((2, 3), (0, 1)), "stride": (5, 4), "groups": 2}),
     "many phases and gaps": ((1, 2, 30, 31), (3, 2, 3, 4), ONE | {"stride": (5, 6), "dilation": (4, 3)}),
@@ -130,11 +131,11 @@ def test_signals_with_more_axes_join_the_batch():
 STACKS = [((3,), (3,)), ((), (3,)), ((3,), ()), ((2, 1), (3,)), ((2, 3), (1, 1))]
 
 
-@pytest.mark.parametrize("size", [(3, 2), (1, 1)])
+@pytest.mark.parametrize("size", [(3, 2), (1, 2), (1, 1)])
 @pytest.mark.parametrize(("first", "second"), STACKS)
 def test_stacks_of_signals_and_filters(first, second, size):
     """Against one convolution after the other."""
-    padding = ((0, 0), (0, 0)) if size == (1, 1) else ((1, 0), (1, 1))
+    padding = ((0, 0), (0, 0)) if size[0] == 1 else ((1, 0), (1, 1))
     options = ONE | {"stride": (1, 2), "padding": padding}
     x, w = RNG.normal(size=(*first, 2, 3, 5, 8)), RNG.normal(size=(*second, 4, 3, *size))
     for f, (a, b) in three_operations(x, w, **options):

@@ -1,6 +1,7 @@
-"""Convolutions: direct loops for floats. Filters of one element are matrices, and their convolutions are products.
+"""Convolutions: direct loops for floats, and products of matrices where these are simpler.
 
-So are the cotangents of signals where windows are far apart: each element of a window is its own product.
+Filters of one element are matrices, and so are those of windows that lie side by side. The cotangents of signals are
+products, too, where strides are large.
 """
 
 from __future__ import annotations
@@ -33,9 +34,10 @@ def has_floats(x: Any, y: Any) -> bool:
     return x.dtype == y.dtype and x.dtype in FLOATS
 
 
-def is_pointwise(size: Lengths, padding: Widths, groups: int) -> bool:
-    """Whether a convolution is a product of matrices for each element of the batch."""
-    return math.prod(size) == 1 and groups == 1 and not any(map(any, padding))
+def are_apart(size: Lengths, stride: Lengths, padding: Widths, dilation: Lengths, groups: int) -> bool:
+    """Whether windows are single elements, or lie side by side, so that they are the columns of matrices."""
+    is_tile = size == stride and max(dilation) == 1
+    return (math.prod(size) == 1 or is_tile) and groups == 1 and not any(map(any, padding))
 
 
 def with_whole_stacks(operation: Callable, x: Any, y: Any, **params: Any) -> Any:
@@ -52,14 +54,30 @@ def every(stride: Lengths) -> tuple[Any, ...]:
     return (..., *[slice(None, None, s) for s in stride])
 
 
-def columns(x: Any, ndim: int) -> Any:
-    """Signals as matrices, with a row for each channel."""
+def join_axes(x: Any, ndim: int) -> Any:
+    """The last axes as one: signals as matrices, with a row for each channel."""
     return reshape(x, (*x.shape[:-ndim], math.prod(x.shape[-ndim:])))
 
 
+def columns(x: Any, size: Lengths, stride: Lengths) -> Any:
+    """Windows that are apart as columns, with a row for each element of each channel."""
+    n = len(size)
+    if math.prod(size) == 1:
+        seen = x[every(stride)] if max(stride) > 1 else x
+        return join_axes(seen, n)
+    positions = [length // s for length, s in zip(x.shape[-n:], size, strict=True)]
+    whole = x[(..., *[slice(p * s) for p, s in zip(positions, size, strict=True)])]
+    k = x.ndim - n - 1
+    tiles = reshape(whole, (*x.shape[: k + 1], *[m for pair in zip(positions, size, strict=True) for m in pair]))
+    elements, windows = range(k + 2, k + 1 + 2 * n, 2), range(k + 1, k + 1 + 2 * n, 2)
+    rows = x.shape[k] * math.prod(size)
+    return reshape(transpose(tiles, (*range(k + 1), *elements, *windows)), (*x.shape[:k], rows, math.prod(positions)))
+
+
 def matrix_of(y: Any, ndim: int) -> Any:
-    """Filters of one element as a matrix, for each element of a batch."""
-    return expand_dims(reshape(y, y.shape[:-ndim]), -3) if y.ndim > ndim + 2 else reshape(y, y.shape[:-ndim])
+    """Filters as a matrix, for each element of a batch."""
+    matrix = join_axes(y, ndim + 1)
+    return expand_dims(matrix, -3) if y.ndim > ndim + 2 else matrix
 
 
 @expansion(ops._convolution)
@@ -68,12 +86,12 @@ def expand_convolution(x: Any, y: Any, stride: Lengths, padding: Widths, dilatio
     n = len(stride)
     if not has_floats(x, y):
         return None
-    if not is_pointwise(y.shape[-n:], padding, groups):
+    if not are_apart(y.shape[-n:], stride, padding, dilation, groups):
         options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
         return with_whole_stacks(ops._convolution, x, y, **options)
-    seen = x[every(stride)] if max(stride) > 1 else x
-    out = matmul(matrix_of(y, n), columns(seen, n))
-    return reshape(out, (*out.shape[:-1], *seen.shape[-n:]))
+    out = matmul(matrix_of(y, n), columns(x, y.shape[-n:], stride))
+    positions = [(length - k) // s + 1 for length, k, s in zip(x.shape[-n:], y.shape[-n:], stride, strict=True)]
+    return reshape(out, (*out.shape[:-1], *positions))
 
 
 @expansion(ops._convolution_signals)
@@ -84,11 +102,12 @@ def expand_convolution_signals(
     n = len(stride)
     if not has_floats(t, y):
         return None
-    if is_pointwise(y.shape[-n:], padding, groups):
-        out = matmul(swapaxes(matrix_of(y, n), -1, -2), columns(t, n))
+    is_apart = are_apart(y.shape[-n:], stride, padding, dilation, groups)
+    if is_apart and math.prod(y.shape[-n:]) == 1:
+        out = matmul(swapaxes(matrix_of(y, n), -1, -2), join_axes(t, n))
         out = reshape(out, (*out.shape[:-1], *t.shape[-n:]))
         return _scatter(out, key=Index(every(stride)), shape=(*out.shape[:-n], *lengths)) if max(stride) > 1 else out
-    if math.prod(map(min, stride, lengths)) > MOST_PHASES:
+    if is_apart or math.prod(map(min, stride, lengths)) > MOST_PHASES:
         return add_blocks(t, y, lengths, stride, tuple([before for before, _ in padding]), dilation, groups)
     options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     return with_whole_stacks(ops._convolution_signals, t, y, lengths=lengths, **options)
@@ -124,7 +143,7 @@ def add_blocks(
     """
     n = len(stride)
     positions = t.shape[-n:]
-    t = columns(reshape(t, (*t.shape[: -n - 1], groups, t.shape[-n - 1] // groups, *positions)), n)
+    t = join_axes(reshape(t, (*t.shape[: -n - 1], groups, t.shape[-n - 1] // groups, *positions)), n)
     axes = [axis_blocks(*numbers) for numbers in zip(y.shape[-n:], stride, dilation, strict=True)]
     total: Any = None
     for blocks in product(*axes):
@@ -169,10 +188,9 @@ def expand_convolution_filters(
     n = len(stride)
     if not has_floats(x, t):
         return None
-    if not is_pointwise(size, padding, groups):
+    if not are_apart(size, stride, padding, dilation, groups):
         options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
         return with_whole_stacks(ops._convolution_filters, x, t, size=size, **options)
-    seen = x[every(stride)] if max(stride) > 1 else x
-    products = matmul(columns(t, n), swapaxes(columns(seen, n), -1, -2))
+    products = matmul(join_axes(t, n), swapaxes(columns(x, size, stride), -1, -2))
     out = add_up(products, axis=-3)
-    return reshape(out, (*out.shape, *size))
+    return reshape(out, (*out.shape[:-1], x.shape[-n - 1], *size))

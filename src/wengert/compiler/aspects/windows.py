@@ -24,17 +24,17 @@ from wengert.ops.shape.casting import _stop_gradient
 from wengert.ops.shape.reshaping import broadcast_to, expand_dims, reshape
 from wengert.ops.signal import windows as ops
 
-MANY = 32
-"""Windows of more elements are left to NumPy: each of them is read by itself."""
+MOST_CHOICES, MOST_TERMS = 32, 100
+"""The largest numbers of elements of windows that are chosen one by one, and that are folded; NumPy takes others."""
 
 
 lowering.enter(PLACES, ops.window_place)
 
 
-def is_native(windows: ops.Windows) -> bool:
+def is_native(windows: ops.Windows, most: int = MOST_CHOICES) -> bool:
     """Whether windows are few slices."""
     count = math.prod(map(len, windows))
-    return count <= MANY and all(isinstance(indices, range) for elements in windows for indices in elements)
+    return count <= most and all(isinstance(indices, range) for elements in windows for indices in elements)
 
 
 def fold_windows(x: Any, windows: ops.Windows, combine: Callable) -> Any:
@@ -60,11 +60,13 @@ def larger_elements(x: Any, windows: ops.Windows) -> list[Any]:
 @expansion(ops.window_pick)
 def expand_window_pick(u: Any, x: Any, windows: ops.Windows) -> Any:
     """The largest element, or one choice for each element of a window."""
-    if not is_native(windows) or x.dtype.kind != "f":
+    if x.dtype.kind != "f":
         return None
     node = x.node.args[0] if is_a(x.node, _stop_gradient) else x.node
     if node is u.node:
-        return fold_windows(u, windows, maximum)
+        return fold_windows(u, windows, maximum) if is_native(windows, MOST_TERMS) else None
+    if not is_native(windows):
+        return None
     first, *others = [u[ops.window_key(element)] for element in product(*windows)]
     for part, is_larger in zip(others, larger_elements(x, windows), strict=True):
         first = where(is_larger, part, first)
@@ -88,7 +90,7 @@ def expand_window_place(t: Any, x: Any, windows: ops.Windows) -> Any:
 @expansion(ops.window_sum)
 def expand_window_sum(x: Any, windows: ops.Windows) -> Any:
     """Sums of slices."""
-    return fold_windows(x, windows, add) if is_native(windows) else None
+    return fold_windows(x, windows, add) if is_native(windows, MOST_TERMS) else None
 
 
 @expansion(ops.window_spread)

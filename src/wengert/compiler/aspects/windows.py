@@ -1,6 +1,6 @@
 """Windows: elements of all windows are slices, which are combined elementwise.
 
-The gradient of the largest elements of windows that overlap is a routine.
+The gradients of windows that overlap are routines: of the largest elements, and of sums.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ import numpy as np
 
 from wengert.compiler.forms.lowering import expansion, lowering
 from wengert.compiler.routines.window_places import PLACES
+from wengert.compiler.routines.window_spreads import SPREADS
 from wengert.graph.ir import is_a
 from wengert.ops.elementwise.arithmetic import add
 from wengert.ops.elementwise.choices import maximum, where
 from wengert.ops.elementwise.predicates import isnan
-from wengert.ops.indexing.key import Index
-from wengert.ops.indexing.subscripts import _scatter
 from wengert.ops.shape.casting import _stop_gradient
 from wengert.ops.shape.reshaping import broadcast_to, expand_dims, reshape
 from wengert.ops.signal import windows as ops
@@ -29,6 +28,7 @@ MOST_CHOICES, MOST_TERMS = 32, 100
 
 
 lowering.enter(PLACES, ops.window_place)
+lowering.enter(SPREADS, ops.window_spread)
 
 
 def is_native(windows: ops.Windows, most: int = MOST_CHOICES) -> bool:
@@ -95,23 +95,11 @@ def expand_window_sum(x: Any, windows: ops.Windows) -> Any:
 
 @expansion(ops.window_spread)
 def expand_window_spread(t: Any, windows: ops.Windows, lengths: ops.Lengths) -> Any:
-    """Each element of a tile is that of its window; others are added up."""
-    if not is_native(windows):
-        return None
-    shape = (*t.shape[: t.ndim - len(lengths)], *lengths)
+    """Each element of a tile is that of its window."""
     sizes = ops.tile_size(windows, lengths)
     if sizes is None:
-        return scatter_elements([t] * math.prod(map(len, windows)), windows, np.broadcast_to(np.int8(0), shape))
+        return None
     axes = tuple([t.ndim - len(sizes) + 2 * i + 1 for i in range(len(sizes))])
     lead = t.shape[: t.ndim - len(sizes)]
     tiles = [n for size, length in zip(sizes, lengths, strict=True) for n in (length // size, size)]
-    return reshape(broadcast_to(expand_dims(t, axes), (*lead, *tiles)), shape)
-
-
-def scatter_elements(parts: list[Any], windows: ops.Windows, like: Any) -> Any:
-    """The sum of arrays, each with one element of all windows."""
-    total: Any = None
-    for part, element in zip(parts, product(*windows), strict=True):
-        placed = _scatter(part, key=Index(ops.window_key(element)), shape=like.shape)
-        total = placed if total is None else total + placed
-    return total
+    return reshape(broadcast_to(expand_dims(t, axes), (*lead, *tiles)), (*lead, *lengths))

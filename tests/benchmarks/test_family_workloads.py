@@ -36,6 +36,8 @@ TINY = dict.fromkeys(FAMILY_WORKLOADS, 40) | {
     "conv-network": 2,
     "conv-separable": 1,
     "embedding": 300,
+    "n-body": 5,
+    "network-hessian": 3,
 }
 PEER = """
 import json, sys

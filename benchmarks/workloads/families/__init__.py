@@ -5,11 +5,15 @@ from __future__ import annotations
 from benchmarks.workload import Workload
 from benchmarks.workloads.families import (
     attention,
+    bodies,
     convolution,
     counting,
     fourier,
+    fractal,
     gaussian,
     kalman,
+    network,
+    options,
     quantile,
     quantum,
     regression,
@@ -28,6 +32,7 @@ FAMILY_WORKLOADS: dict[str, Workload] = {
         fourier.real,
         fourier.both,
         warp.workload,
+        bodies.workload,
         *attention.workloads,
         *convolution.workloads,
         rows.embedding,
@@ -37,6 +42,10 @@ FAMILY_WORKLOADS: dict[str, Workload] = {
         regression.negative_binomial,
         regression.hmc,
         quantile.workload,
+        options.workload,
+        network.per_sample,
+        network.hessian,
         *counting.workloads,
+        fractal.workload,
     )
 }

@@ -6,6 +6,7 @@ from benchmarks.workload import Workload
 from benchmarks.workloads.families import (
     attention,
     bodies,
+    convolution,
     counting,
     fourier,
     fractal,
@@ -34,6 +35,7 @@ FAMILY_WORKLOADS: dict[str, Workload] = {
         warp.workload,
         bodies.workload,
         *attention.workloads,
+        *convolution.workloads,
         rows.embedding,
         rows.factorisation,
         *gaussian.normals,

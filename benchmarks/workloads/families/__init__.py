@@ -6,6 +6,7 @@ from benchmarks.workload import Workload
 from benchmarks.workloads.families import (
     attention,
     bodies,
+    convolution,
     counting,
     fourier,
     fractal,
@@ -18,6 +19,7 @@ from benchmarks.workloads.families import (
     regression,
     rows,
     small_matrices,
+    stencils,
     warp,
 )
 
@@ -33,6 +35,7 @@ FAMILY_WORKLOADS: dict[str, Workload] = {
         warp.workload,
         bodies.workload,
         *attention.workloads,
+        *convolution.workloads,
         rows.embedding,
         rows.factorisation,
         *gaussian.normals,
@@ -45,5 +48,6 @@ FAMILY_WORKLOADS: dict[str, Workload] = {
         network.hessian,
         *counting.workloads,
         fractal.workload,
+        *stencils.workloads,
     )
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from wengert.compiler.call.inline import inline_calls
+from wengert.compiler.forms.attention import block_attention
 from wengert.compiler.forms.columns import stack_columns
 from wengert.compiler.forms.expand import expand
 from wengert.compiler.forms.factors import drop_factors
@@ -28,7 +29,7 @@ def prepare(graph: Graph, rolls: bool = True) -> Graph:
     """The graph as it is scheduled; with `rolls`, parts that repeat themselves become loops."""
     whole = drop_factors(inline_calls(graph))
     optimised = run_until_stable(roll(whole) if rolls else whole, REWRITES)
-    expanded = select_values(sort_values(expand(share_exponentials(stack_columns(optimised)))))
+    expanded = select_values(sort_values(expand(share_exponentials(block_attention(stack_columns(optimised))))))
     tidy = expanded if expanded.outputs == optimised.outputs else run_until_stable(expanded, TIDY)
     return iterate_elements(tidy, prepare_body)
 

@@ -161,7 +161,7 @@ class Compiled(Generic[P, R]):
         self.entries: tuple[Callable, ...] = ()  # the native entries of the last calls
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        result: R = self.fast(*args, **kwargs) if kwargs else self.fast(*args)
+        result: R = self.fast(*args) if not kwargs else self.fast(*args, **kwargs)
         if result is not NotImplemented:
             return result
         last = self.fast

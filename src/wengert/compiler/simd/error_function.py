@@ -78,10 +78,9 @@ POWER_OF_TWO_OF_SINGLES = (
 
 
 def _alternating(x: Lanes, coefficients: tuple[float, ...]) -> Lanes:
-    """A polynomial as two independent ones in x^2."""
+    """A polynomial of odd degree as two independent ones in x^2."""
     square = x * x
-    even, odd = [polynomial(square, coefficients[(len(coefficients) - 1 - parity) % 2 :: 2]) for parity in (0, 1)]
-    return fma(x, odd, even)
+    return fma(x, polynomial(square, coefficients[0::2]), polynomial(square, coefficients[1::2]))
 
 
 def _complement(x: Lanes) -> tuple[Double, Lanes]:
@@ -210,10 +209,10 @@ def _erf_of_single(x: Lanes) -> Lanes:
     size = x.abs()
     near = fma(size, polynomial(size * size, NEAR_ZERO_OF_SINGLES), size)
     y = select(size > 4.0, 4.0, size) - ONE_EIGHTH
-    slope = _alternating(y, LOGARITHM_OF_COMPLEMENT)
+    slope = polynomial(y, LOGARITHM_OF_COMPLEMENT)
     rounder = x.like(1.5 * 2.0**23)
     shifted = fma(slope, y, -3.0) + rounder
     rest = fma(slope, y, -3.0 - (shifted - rounder))
     power = ((shifted.bits() - rounder.bits() + 127) << 23).floats()
-    far = 1.0 - _alternating(rest, POWER_OF_TWO_OF_SINGLES) * power
+    far = 1.0 - polynomial(rest, POWER_OF_TWO_OF_SINGLES) * power
     return select(size < NEAR_ZERO_END, near, far).copysign(x)

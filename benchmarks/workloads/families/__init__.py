@@ -19,6 +19,7 @@ from benchmarks.workloads.families import (
     regression,
     rows,
     small_matrices,
+    stencils,
     warp,
 )
 
@@ -47,5 +48,6 @@ FAMILY_WORKLOADS: dict[str, Workload] = {
         network.hessian,
         *counting.workloads,
         fractal.workload,
+        *stencils.workloads,
     )
 }

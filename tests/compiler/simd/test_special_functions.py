@@ -1,4 +1,4 @@
-"""erf, erfc, ndtr, lgamma and digamma on vectors: within an ulp of mpmath, with the limits of C's and SciPy's functions."""
+"""erf, erfc, ndtr, lgamma, digamma on vectors: within an ulp of mpmath, with the limits of C and SciPy."""
 
 from __future__ import annotations
 

@@ -56,17 +56,18 @@ class Pull(NamedTuple):
     """The derivative of an attention: the cotangent of its result, and those of queries, keys and values."""
 
     t: Node
+    transposed_value: Node
     cotangents: tuple[Cotangent | None, Cotangent | None, Cotangent | None]
 
 
 class Attention(NamedTuple):
-    """An attention: `out` is its result, the product of weights and values."""
+    """An attention: `out` is its result, the product of weights and values, if something reads it."""
 
+    weights: Operation
     query: Node
     transposed_key: Node
-    value: Node
     mask: Mask
-    out: Operation
+    out: Operation | None
     pull: Pull | None
 
 
@@ -103,24 +104,27 @@ class AttentionFinder:
             return None
         unmasked = self.find_scores(weights)
         outs = [u for u in self.users.get(weights, ()) if is_a(u, matmul) and u.args[0] is weights]
-        if unmasked is None or len(outs) != 1:
+        if unmasked is None or len(outs) > 1:
             return None
-        (scores, mask), (out,) = unmasked, outs
-        (query, transposed_key), value = scores.args, out.args[1]
-        operands = query, transposed_key, value
-        if any(x.shape[:-2] != weights.shape[:-2] or x.dtype != weights.dtype or not x.size for x in operands):
-            return None
-        found = Attention(query, transposed_key, value, mask, out, None)
-        if self.is_read_by(weights, out):
-            return found
-        pull = self.find_pull(found, weights)
-        return None if pull is None else found._replace(pull=pull)
+        scores, mask = unmasked
+        query, transposed_key = scores.args
+        found = Attention(weights, query, transposed_key, mask, outs[0] if outs else None, None)
+        if not self.is_read_by(weights, *outs):
+            found = found._replace(pull=self.find_pull(found, weights))
+            if found.pull is None:
+                return None
+        values = [out.args[1] for out in outs] + ([] if found.pull is None else [*found.pull[:2]])
+        operands = query, transposed_key, *values
+        is_for = lambda x: x.shape[:-2] == weights.shape[:-2] and x.dtype == weights.dtype and x.size > 0
+        return found if values and all(map(is_for, operands)) else None
 
     def find_scores(self, weights: Operation) -> tuple[Operation, Mask] | None:
         """The product of queries and keys, and what is done to it before the softmax."""
-        node, reader = weights.args[0], weights
+        node: Node = weights.args[0]
+        reader: Node = weights
         operand: Node | None = None
-        is_causal, chosen = False, []
+        is_causal = False
+        chosen: list[Node] = []
         while self.is_read_by(node, reader):
             if is_a(node, matmul):
                 return node, Mask(operand, is_causal, tuple(reversed(chosen)))
@@ -135,11 +139,10 @@ class AttentionFinder:
                     return None
                 node, reader = node.args[1], node
             elif is_a(node, add) and operand is None:
-                sides = [(x, y) for x, y in (node.args, node.args[::-1]) if is_a(x, matmul)]
-                if not sides or not is_mask(sides[0][1], node, "f"):
+                x, y = node.args if is_a(node.args[0], matmul) else node.args[::-1]
+                if not is_mask(y, node, "f"):
                     return None
-                reader = node
-                node, operand = sides[0]
+                node, reader, operand = x, node, y
             else:
                 return None
         return None
@@ -149,14 +152,20 @@ class AttentionFinder:
         pulled = next((node for node in self.users[weights] if self.is_slope(node, weights)), None)
         if pulled is None:
             return None
-        product, total = next(a for a in pulled.args if a is not weights).args
+        difference = other_operand(pulled, weights)
+        assert isinstance(difference, Operation)
+        product, total = difference.args
+        assert isinstance(product, Operation)
+        assert isinstance(total, Operation)
         weighted = total.args[0]
+        assert isinstance(weighted, Operation)
         t, transposed_value = product.args
-        if not is_transpose(transposed_value, attention.value) or t.dtype != weights.dtype:
+        outs = [] if attention.out is None else [attention.out]
+        if any(not is_transpose(transposed_value, out.args[1]) for out in outs):
             return None
-        values = self.left_products(weights, t, (attention.out, weighted, pulled))
+        values = self.left_products(weights, t, (*outs, weighted, pulled))
         slope = self.find_choices(pulled, attention.mask.chosen)
-        if values is None or slope is None or slope in self.outputs or t.shape[:-2] != weights.shape[:-2]:
+        if values is None or slope is None or slope in self.outputs:
             return None
         queries = [
             user
@@ -167,13 +176,15 @@ class AttentionFinder:
         if keys is None or max(len(queries), len(keys), len(values)) > 1:
             return None
         first = lambda products: products[0] if products else None
-        return Pull(t, (first([Cotangent(node, False) for node in queries]), first(keys), first(values)))
+        return Pull(
+            t, transposed_value, (first([Cotangent(node, False) for node in queries]), first(keys), first(values))
+        )
 
     def is_slope(self, node: Operation, weights: Operation) -> bool:
         """Whether a node is weights * (p - sum(p * weights)) for a product p that nothing else reads."""
         if not is_a(node, multiply):
             return False
-        difference = node.args[1] if node.args[0] is weights else node.args[0]
+        difference = other_operand(node, weights)
         if not is_a(difference, subtract) or not self.is_read_by(difference, node):
             return False
         product, total = difference.args
@@ -232,7 +243,7 @@ class AttentionRewriter:
         self.current: dict[Node, Node] = {}
         self.attentions: dict[Node, Operation] = {}
         self.pulls: dict[Node, Operation] = {}
-        self.outs = {attention.out: attention for attention in found}
+        self.outs = {attention.out: attention for attention in found if attention.out is not None}
         self.cotangents = {
             cotangent.node: (attention, i, cotangent.is_transposed)
             for attention in found
@@ -260,22 +271,27 @@ class AttentionRewriter:
     def operands(self, node: Operation, attention: Attention) -> tuple[list[Node], list[Node]]:
         """Queries, keys and values, and the mask if there is one."""
         key = exchange_last(node, self.now(attention.transposed_key))
+        if attention.out is not None:
+            value = self.now(attention.out.args[1])
+        else:
+            assert attention.pull is not None
+            value = exchange_last(node, self.now(attention.pull.transposed_value))
         mask = attention.mask.operand
-        return [self.now(attention.query), key, self.now(attention.value)], [] if mask is None else [self.now(mask)]
+        return [self.now(attention.query), key, value], [] if mask is None else [self.now(mask)]
 
     def attention(self, node: Operation, attention: Attention) -> Operation:
         """The operation that gives averages."""
-        made = self.attentions.get(attention.out)
+        made = self.attentions.get(attention.weights)
         if made is None:
             operands, mask = self.operands(node, attention)
             made = make_operation(ATTENTION, [*operands, *mask], is_causal=attention.mask.is_causal)
             made.source = node.source
-            self.attentions[attention.out] = made
+            self.attentions[attention.weights] = made
         return made
 
     def pull(self, node: Operation, attention: Attention) -> Operation:
         """The operation that gives cotangents."""
-        made = self.pulls.get(attention.out)
+        made = self.pulls.get(attention.weights)
         if made is None:
             assert attention.pull is not None
             forward = self.attention(node, attention)
@@ -284,8 +300,13 @@ class AttentionRewriter:
             args = [self.now(attention.pull.t), *operands, *results, *mask]
             made = make_operation(ATTENTION_PULL, args, is_causal=attention.mask.is_causal)
             made.source = node.source
-            self.pulls[attention.out] = made
+            self.pulls[attention.weights] = made
         return made
+
+
+def other_operand(node: Operation, x: Node) -> Node:
+    """The operand of a product that is not x."""
+    return node.args[1] if node.args[0] is x else node.args[0]
 
 
 def exchange_last(node: Operation, x: Node) -> Operation:

@@ -6,6 +6,7 @@ them the derivative computes weights again, block by block.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,19 +18,21 @@ from wengert.core.spec import Spec
 REASON = "a compiled program has it where no derivative is asked for"
 
 
-def mask_scores(scores: np.ndarray, mask: np.ndarray | None, is_causal: bool) -> tuple[np.ndarray, np.ndarray]:
+def mask_scores(query: Any, key: Any, masks: Sequence[Any], is_causal: bool) -> tuple[np.ndarray, np.ndarray]:
     """The scores after masks, and where they are seen: numbers are added, and other keys get -inf."""
-    seen = np.tri(*scores.shape[-2:], dtype=bool) if is_causal else np.True_
-    if mask is not None and mask.dtype == bool:
-        seen = seen & mask
-    elif mask is not None:
-        scores = scores + mask
+    scores = query @ np.swapaxes(key, -1, -2)
+    seen = np.tri(*scores.shape[-2:]) > 0 if is_causal else np.ones(scores.shape[-2:], np.bool_)
+    for mask in masks:
+        if mask.dtype == np.bool_:
+            seen = seen & mask
+        else:
+            scores = scores + mask
     return np.where(seen, scores, scores.dtype.type(-np.inf)), seen
 
 
 def attend(query: Any, key: Any, value: Any, *mask: Any, is_causal: bool) -> tuple[np.ndarray, ...]:
     """Averages of values, and what weights are computed from."""
-    scores, _ = mask_scores(query @ np.swapaxes(key, -1, -2), *mask or (None,), is_causal)
+    scores, _ = mask_scores(query, key, mask, is_causal)
     maximum = np.max(scores, -1, keepdims=True)
     is_infinite = maximum == np.inf
     maximum = np.where(np.isneginf(maximum), scores.dtype.type(0), maximum)
@@ -42,7 +45,7 @@ def pull_attention(
     t: Any, query: Any, key: Any, value: Any, out: Any, maximum: Any, factor: Any, *mask: Any, is_causal: bool
 ) -> tuple[np.ndarray, ...]:
     """The cotangents of queries, keys and values."""
-    scores, seen = mask_scores(query @ np.swapaxes(key, -1, -2), *mask or (None,), is_causal)
+    scores, seen = mask_scores(query, key, mask, is_causal)
     weights = np.exp(scores - maximum[..., None]) * factor[..., None]
     pulled = weights * (t @ np.swapaxes(value, -1, -2) - np.sum(t * out, -1, keepdims=True))
     pulled = np.where(seen, pulled, pulled.dtype.type(0))
@@ -80,7 +83,7 @@ ATTENTION_PULL = Primitive(
         inputs=("t", "query", "key", "value", "out", "maximum", "factor", "*mask"),
         takes_params=True,
         outputs=3,
-        spec=lambda t, query, key, value, *_, is_causal: (query, key, value),  # noqa: ARG005  # named as it is called
+        spec=lambda t, query, key, value, *_, is_causal: (query, key, value),
         reason=REASON,
     )
 )

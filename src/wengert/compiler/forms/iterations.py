@@ -53,12 +53,12 @@ def iterate_elements(graph: Graph, prepare_body: Callable[[Graph], Graph]) -> Gr
     """Replace loops whose steps are elementwise; `prepare_body` gives a body as it is scheduled."""
     loops = [node for node in graph.operations if node.primitive is LOOP]
     bodies = {node: prepare_body(node.params["body"]) for node in loops if has_only_states(node)}
-    found = {node: body for node, body in bodies.items() if is_elementwise(node, body)}
+    found: dict[Node, Graph] = {node: body for node, body in bodies.items() if is_elementwise(node, body)}
     if not found:
         return graph
 
     def rule(node: Operation, before: Operation) -> Node | None:
-        body = found.get(before.args[0]) if before.primitive is OUTPUT else None  # type: ignore[arg-type]
+        body = found.get(before.args[0]) if before.primitive is OUTPUT else None
         if body is None:
             return None
         loop = node.args[0]

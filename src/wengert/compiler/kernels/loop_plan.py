@@ -8,6 +8,7 @@ from itertools import product
 
 from wengert.compiler.forms.classify import Form, operation_cost
 from wengert.compiler.forms.lowering import MatrixFunction, lowering_of
+from wengert.compiler.kernels.borders import Interior, find_interior
 from wengert.compiler.kernels.element_sources import Element, ElementSources
 from wengert.compiler.kernels.iteration import vectors_at_once
 from wengert.compiler.machine.target import vector_bytes
@@ -65,6 +66,7 @@ class LoopPlan:
         self.kept_axes = sorted([i for i in inner if i not in self.axes], key=last)
         self.reduced_axes = sorted([i for i in inner if i in self.axes], key=last)
         self.cuts = self.choose_cuts()
+        self.interior = find_interior(self)
 
     def survey(self) -> tuple[list[Node], int, int, bool]:
         """The values, the work, the bytes of the widest lane, and whether the loop is flat.

@@ -175,8 +175,8 @@ def ndtr(x: Lanes) -> Lanes:
 
 def _erfc_of_double(x: Lanes, rest: Lanes | None = None) -> Lanes:
     """erfc; with a `rest`, which is tiny beside x, half of erfc(x + rest)."""
-    size = x.abs()
-    (high, low), n = _complement(select(size > 28.0, 28.0, size))
+    size = select(x.abs() > 28.0, 28.0, x.abs())
+    (high, low), n = _complement(size)
     near = _near_zero(x)
     halvings = 0
     if rest is not None:
@@ -206,7 +206,7 @@ def erf(x: Lanes) -> Lanes:
 
 
 def _erf_of_single(x: Lanes) -> Lanes:
-    """erf in single precision: n is the nearest integer to log2(erfc(x)), and the rest is not rounded before it is added."""
+    """erf in single precision; the integer next to log2(erfc(x)) is taken from it before it is rounded."""
     size = x.abs()
     near = fma(size, polynomial(size * size, NEAR_ZERO_OF_SINGLES), size)
     y = select(size > 4.0, 4.0, size) - ONE_EIGHTH

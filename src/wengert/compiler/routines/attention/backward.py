@@ -1,11 +1,14 @@
 """Writes the derivative of attention: for each block of queries and keys the weights are computed again.
 
 A unit of work is a piece of the queries of one attention, which adds up the cotangents of keys and values in the order
-of its blocks. A stack of few attentions is cut into several pieces, whose sums are added up in order: neither depends on
-the number of threads.
+of its blocks. A stack of few attentions is cut into several pieces, whose sums are added up in order. Neither depends
+on the number of threads.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from wengert.compiler.routines.attention.blocks import BlockWriter, MaskReader
 from wengert.compiler.routines.attention.geometry import (
@@ -13,7 +16,7 @@ from wengert.compiler.routines.attention.geometry import (
     WORK,
     Buffers,
     Geometry,
-    Layout,
+    MatrixLayout,
     geometry_of,
     grain_of,
     stack_indices,
@@ -39,7 +42,7 @@ def backward_geometry(node: Operation) -> Geometry:
 
 def pieces_of(g: Geometry) -> int:
     """The pieces of the queries of one attention."""
-    wanted = min(-(-FEWEST_UNITS // g.count), g.query_blocks)
+    wanted = min(-(-FEWEST_UNITS // g.members), g.query_blocks)
     return -(-g.query_blocks // blocks_of_piece(g, wanted))
 
 
@@ -69,12 +72,12 @@ def backward_buffers(g: Geometry) -> Buffers:
 def partial_elements(g: Geometry) -> int:
     """The elements of the sums of all pieces, if there are several for an attention."""
     pieces = pieces_of(g)
-    return 0 if pieces == 1 else pieces * g.count * g.keys * (g.size + g.width)
+    return 0 if pieces == 1 else pieces * g.members * g.keys * (g.size + g.width)
 
 
 def buffer_elements(g: Geometry) -> int:
     """The elements of the buffers of all parts."""
-    units = g.count * pieces_of(g)
+    units = g.members * pieces_of(g)
     return -(-units // grain_of(units)) * backward_buffers(g).size
 
 
@@ -89,13 +92,13 @@ def write_pull(call: RoutineCall) -> None:
     g, node, code = backward_geometry(call.node), call.node, call.code
     axes, pieces = len(g.stack), pieces_of(g)
     strided = (0, 1, 2, 3, *range(7, len(node.args)))
-    layouts = [Layout.of(call.operands[i], node.args[i].shape, axes) for i in strided]
+    layouts = [MatrixLayout.of(call.operands[i], node.args[i].shape, axes) for i in strided]
     places = ".".join("x".join(map(str, (*layout.steps, layout.down, layout.along))) for layout in layouts)
     wanted = tuple([result is not None for result in call.results])
     name = f"wengert.attention.pull.{g.name}.{places}.{''.join([str(int(w)) for w in wanted])}"
     assert call.workspace is not None
     targets = [call.workspace if result is None else result for result in call.results]
-    element, units = Type(g.kind), g.count * pieces
+    element, units = Type(g.kind), g.members * pieces
     sizes = (0, g.keys * g.size, g.keys * g.width)
     if pieces > 1:
         keys = code.offset(call.workspace, buffer_elements(g), element)
@@ -113,7 +116,7 @@ def write_pull(call: RoutineCall) -> None:
 
     call.name = "derivative of attention"
     call.define(name, ("ptr %table", "i64 %begin", "i64 %end"), write)
-    work = PRODUCTS * g.count * g.length * g.keys * max(g.size, g.width) // WORK
+    work = PRODUCTS * g.members * g.length * g.keys * max(g.size, g.width) // WORK
     call.run_on_all_cores(name, pointers, units, grain_of(units), work)
     for i in (1, 2):
         result = call.results[i]
@@ -128,14 +131,14 @@ def add_up(call: RoutineCall, g: Geometry, size: int, partials: Lanes, result: L
 
     def write(code: Code) -> None:
         source, target = Lanes(code, "%partials", PTR), Lanes(code, "%result", PTR)
-        with code.loop(0, g.count) as number, code.loop(0, size, lanes) as i:
+        with code.loop(0, g.members) as number, code.loop(0, size, lanes) as i:
             total = Variable(code, type, 0.0)
             with code.loop(0, pieces) as piece:
                 index = (number * pieces + piece) * size + i
                 total.store(total.load() + code.load(code.offset(source, index, element), type, element.align))
             code.store(total.load(), code.offset(target, number * size + i, element), element.align)
 
-    name = f"wengert.attention.pieces.{g.kind}.{g.count}x{pieces}x{size}"
+    name = f"wengert.attention.pieces.{g.kind}.{g.members}x{pieces}x{size}"
     call.define(name, ("ptr noalias %partials", "ptr noalias %result"), write)
     call.run(name, partials, result)
 
@@ -143,7 +146,7 @@ def add_up(call: RoutineCall, g: Geometry, size: int, partials: Lanes, result: L
 class PullProducts:
     """The products of one block: scores, their cotangents, and what both give to queries, keys and values."""
 
-    def __init__(self, g: Geometry, layouts: list[Layout]):
+    def __init__(self, g: Geometry, layouts: list[MatrixLayout]):
         t, query, key, value = layouts[:4]
         self.scores, self.slopes = g.to_queries((key.down, 1)), g.to_queries((value.down, 1))
         self.queries = g.to_rows(g.size, (1, QUERIES), key.down)
@@ -158,7 +161,7 @@ class PullWriter:
     def __init__(
         self,
         writer: BlockWriter,
-        layouts: list[Layout],
+        layouts: list[MatrixLayout],
         products: PullProducts,
         unit: Lanes,
         wanted: tuple[bool, ...],
@@ -213,12 +216,13 @@ class PullWriter:
             (self.value, g.keys, g.width, value.down),
         ]
         limit = writer.key_limit(read, first, count)
+        with code.when(self.has_infinite_product()):
+            writer.fill("inner", 0.0)
+            with self.key_blocks(limit) as (start, keys), code.loop(0, QUERIES, g.lanes) as column:
+                self.add_products(mask, column, start, keys)
         products, weights, slopes = self.products, buffers["weights"], buffers["slopes"]
-        with code.loop(0, limit, g.block_keys) as start:
-            keys = code.intrinsic("smin", I64, limit - start, start.like(g.block_keys))
-            own_key, own_value = writer.at(self.key, start * key.down), writer.at(self.value, start * value.down)
-            products.scores.run(code, weights, own_key, buffers["query"], keys, g.size)
-            products.slopes.run(code, slopes, own_value, buffers["t"], keys, g.width)
+        with self.key_blocks(limit) as (start, keys):
+            own_key = writer.at(self.key, start * key.down)
             with code.loop(0, QUERIES, g.lanes) as column:
                 self.weigh(mask, column, start, keys)
             if self.wanted[0]:
@@ -230,6 +234,41 @@ class PullWriter:
         if self.wanted[0]:
             target = writer.at(self.targets[0], row * g.size)
             code.copy(target, buffers["query_sums"], count * (g.size * writer.element.align))
+
+    @contextmanager
+    def key_blocks(self, limit: Lanes) -> Iterator[tuple[Lanes, Lanes]]:
+        """A loop over blocks of keys: gives the first one and their number, with the scores and their cotangents."""
+        writer, code, g, buffers = self.writer, self.code, self.g, self.writer.buffers
+        _, _, key, value = self.layouts[:4]
+        with code.loop(0, limit, g.block_keys) as start:
+            keys = code.intrinsic("smin", I64, limit - start, start.like(g.block_keys))
+            own_key, own_value = writer.at(self.key, start * key.down), writer.at(self.value, start * value.down)
+            self.products.scores.run(code, buffers["weights"], own_key, buffers["query"], keys, g.size)
+            self.products.slopes.run(code, buffers["slopes"], own_value, buffers["t"], keys, g.width)
+            yield start, keys
+
+    def has_infinite_product(self) -> Lanes:
+        """Whether an inner product is not finite: then it may differ from the sum over keys, which it should equal."""
+        writer, code = self.writer, self.code
+        total = Variable(code, writer.vector, 0.0)
+        with code.loop(0, QUERIES, self.g.lanes) as column:
+            x = writer.load(writer.buffers["inner"], column)
+            total.store(fma(x, x.like(0.0), total.load()))
+        return fold_lanes(lambda a, b: a + b, total.load()).is_nan()
+
+    def add_products(self, mask: MaskReader, column: Lanes, start: Lanes, keys: Lanes) -> None:
+        """Add the weights of a block of keys times their cotangents, for a vector of queries."""
+        writer, code = self.writer, self.code
+        weights, slopes, inner = [writer.buffers[name] for name in ("weights", "slopes", "inner")]
+        apply = mask.begin(column)
+        maximum, factor = [writer.load(writer.buffers[name], column) for name in ("maximum", "factor")]
+        total = Variable(code, writer.vector, writer.load(inner, column))
+        with code.loop(0, keys) as j:
+            index = j * QUERIES + column
+            score, _ = apply(writer.load(weights, index), start + j)
+            weight = writer.exponential(score - maximum) * factor
+            total.store(total.load() + writer.load(slopes, index) * weight)
+        writer.store(total.load(), inner, column)
 
     def multiply_rows(self, t: Lanes, out: Lanes, count: Lanes) -> None:
         """The inner product of the result and its cotangent for each query."""
@@ -250,9 +289,7 @@ class PullWriter:
         """Make weights of scores, and their cotangents of those of the weights, for a vector of queries."""
         writer, code = self.writer, self.code
         weights, slopes = writer.buffers["weights"], writer.buffers["slopes"]
-        maximum, factor, inner = [
-            writer.load(writer.buffers[name], column) for name in ("maximum", "factor", "inner")
-        ]
+        maximum, factor, inner = [writer.load(writer.buffers[name], column) for name in ("maximum", "factor", "inner")]
         apply = mask.begin(column)
         with code.loop(0, keys) as j:
             index = j * QUERIES + column

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from wengert.compiler.routines.attention.geometry import QUERIES, Buffers, Geometry, Layout, matrix_address
+from wengert.compiler.routines.attention.geometry import QUERIES, Buffers, Geometry, MatrixLayout, matrix_address
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import fold_lanes, splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
@@ -23,7 +23,7 @@ NEGLIGIBLE = {"f32": -104.0, "f64": -746.0}
 class MaskReader:
     """Which scores of one attention count, and what is added to them; `base` is the address of the mask."""
 
-    def __init__(self, geometry: Geometry, layout: Layout | None, base: Lanes | None, first: Lanes):
+    def __init__(self, geometry: Geometry, layout: MatrixLayout | None, base: Lanes | None, first: Lanes):
         self.geometry, self.layout, self.base, self.first = geometry, layout, base, first
 
     @property
@@ -62,9 +62,11 @@ class MaskReader:
         return apply
 
     def reader(self, query: Lanes) -> Callable[[Lanes], Lanes]:
-        """A function that reads the mask of a key for lanes that begin with a query; those behind the last repeat it."""
+        """A function that reads the mask of a key for lanes from a query on; those behind the last one repeat it."""
         g, code, layout, base = self.geometry, query.code, self.layout, self.base
-        assert layout is not None and base is not None and g.mask_kind is not None
+        assert layout is not None
+        assert base is not None
+        assert g.mask_kind is not None
         element = mask_element(g.mask_kind)
         rows = [base]
         if layout.down:
@@ -113,11 +115,11 @@ class BlockWriter:
         """Write neighbouring elements."""
         self.code.store(value, self.at(pointer, index), self.element.align)
 
-    def matrix(self, pointer: Lanes, layout: Layout, indices: list[Lanes]) -> Lanes:
+    def matrix(self, pointer: Lanes, layout: MatrixLayout, indices: list[Lanes]) -> Lanes:
         """The address of one matrix of a stack."""
         return matrix_address(self.code, pointer, layout, indices, self.element)
 
-    def mask_address(self, pointer: Lanes, layout: Layout, indices: list[Lanes]) -> Lanes:
+    def mask_address(self, pointer: Lanes, layout: MatrixLayout, indices: list[Lanes]) -> Lanes:
         """The address of the mask of one attention."""
         kind = self.geometry.mask_kind
         assert kind is not None
@@ -135,7 +137,7 @@ class BlockWriter:
         self.code.copy(self.buffers[name], source, count * size)
 
     def read_transposed(self, name: str, source: Lanes, down: int, columns: int, count: Lanes) -> None:
-        """Copy rows of queries to a buffer that has a row for each of their columns, with zeros behind the last query."""
+        """Copy rows of queries to a buffer with a row for each of their columns, and zeros behind the last query."""
         code, rows, size = self.code, self.buffers["rows"], self.element.align
         with code.loop(0, count) as i:
             code.copy(self.at(rows, i * columns), self.at(source, i * down), columns * size)

@@ -11,7 +11,7 @@ from wengert.compiler.routines.attention.geometry import (
     WORK,
     Buffers,
     Geometry,
-    Layout,
+    MatrixLayout,
     geometry_of,
     grain_of,
     stack_indices,
@@ -49,7 +49,7 @@ def forward_buffers(g: Geometry) -> Buffers:
 def forward_workspace(node: Operation) -> int:
     """The bytes of the buffers of all parts."""
     g = forward_geometry(node)
-    units = g.count * g.query_blocks
+    units = g.members * g.query_blocks
     buffers = forward_buffers(g)
     return -(-units // grain_of(units)) * buffers.size * buffers.element.align
 
@@ -58,11 +58,13 @@ def write_attention(call: RoutineCall) -> None:
     """Attention on all cores: threads share blocks of queries."""
     g = forward_geometry(call.node)
     axes = len(g.stack)
-    layouts = [Layout.of(operand, a.shape, axes) for operand, a in zip(call.operands, call.node.args, strict=True)]
+    layouts = [
+        MatrixLayout.of(operand, a.shape, axes) for operand, a in zip(call.operands, call.node.args, strict=True)
+    ]
     is_kept = call.results[1] is not None or call.results[2] is not None
     places = ".".join("x".join(map(str, (*layout.steps, layout.down, layout.along))) for layout in layouts)
     name = f"wengert.attention.{g.name}.{places}{'.kept' if is_kept else ''}"
-    units = g.count * g.query_blocks
+    units = g.members * g.query_blocks
     assert call.workspace is not None
     results = [call.workspace if result is None else result for result in call.results]
     pointers = [*[operand.pointer for operand in call.operands], *results, call.workspace]
@@ -77,14 +79,14 @@ def write_attention(call: RoutineCall) -> None:
 
     call.name = "attention"
     call.define(name, ("ptr %table", "i64 %begin", "i64 %end"), write)
-    work = g.count * g.length * g.keys * (g.size + g.width) // WORK
+    work = g.members * g.length * g.keys * (g.size + g.width) // WORK
     call.run_on_all_cores(name, pointers, units, grain_of(units), work)
 
 
 class AttentionWriter:
     """Writes the attention of one block of queries, which is a unit of work."""
 
-    def __init__(self, writer: BlockWriter, layouts: list[Layout], unit: Lanes, is_kept: bool):
+    def __init__(self, writer: BlockWriter, layouts: list[MatrixLayout], unit: Lanes, is_kept: bool):
         self.writer, self.code, self.g, self.is_kept = writer, writer.code, writer.geometry, is_kept
         g, code = self.g, self.code
         self.number = code.add(f"udiv {unit.typed}, {g.query_blocks}", I64)

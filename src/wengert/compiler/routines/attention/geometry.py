@@ -21,7 +21,7 @@ WORK = 4
 """Multiplications that take as long as one operation of a kernel."""
 
 
-class Layout(NamedTuple):
+class MatrixLayout(NamedTuple):
     """Where the elements of an operand are: distances along the axes of the stack, and of its matrices."""
 
     steps: tuple[int, ...]
@@ -29,7 +29,7 @@ class Layout(NamedTuple):
     along: int
 
     @classmethod
-    def of(cls, operand: Operand, shape: tuple[int, ...], stack: int) -> Layout:
+    def of(cls, operand: Operand, shape: tuple[int, ...], stack: int) -> MatrixLayout:
         """The layout of an operand that may broadcast to a stack of so many axes."""
         missing = (1,) * (stack + 2 - len(shape))
         strides = (*[0] * len(missing), *operand.strides)
@@ -61,7 +61,7 @@ class Geometry(NamedTuple):
         return vector_bytes() // Type(self.kind).align
 
     @property
-    def count(self) -> int:
+    def members(self) -> int:
         """The number of attentions in the stack."""
         return math.prod(self.stack)
 
@@ -121,7 +121,7 @@ def stack_indices(code: Code, number: Lanes, stack: tuple[int, ...]) -> list[Lan
     return indices[::-1]
 
 
-def matrix_address(code: Code, pointer: Lanes, layout: Layout, indices: list[Lanes], type: Type) -> Lanes:
+def matrix_address(code: Code, pointer: Lanes, layout: MatrixLayout, indices: list[Lanes], type: Type) -> Lanes:
     """The address of one matrix of a stack."""
     for index, step in zip(indices, layout.steps, strict=True):
         if step:

@@ -1,4 +1,4 @@
-"""Products of blocks that are in the cache: rows of the right factor are vectors, elements of the left one are broadcast.
+"""Products of blocks in the cache: rows of the right factor are vectors, elements of the left one are broadcast.
 
 A tile of a few rows and two vectors of the result stays in registers while the sum runs, in order. Neither factor is
 copied.

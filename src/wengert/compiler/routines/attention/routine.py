@@ -5,14 +5,9 @@ from __future__ import annotations
 from wengert.compiler.forms.lowering import Routine
 from wengert.compiler.routines.attention.backward import backward_workspace, write_pull
 from wengert.compiler.routines.attention.forward import forward_workspace, write_attention
-from wengert.compiler.schedule.strides import contiguous_strides
+from wengert.compiler.schedule.strides import contiguous_strides, is_by_rows
 
 Shape = tuple[int, ...]
-
-
-def is_by_rows(shape: Shape, strides: Shape) -> bool:
-    """Whether the rows of matrices are contiguous, wherever they are."""
-    return min(strides) >= 0 and 0 not in shape and (strides[-1] == 1 or shape[-1] == 1)
 
 
 def is_read_forward(operand: int, shape: Shape, strides: Shape) -> bool:

@@ -7,7 +7,8 @@ import pytest
 from wengert.compiler.entry import entry, python_objects
 from wengert.compiler.entry.entry import callable_from
 from wengert.compiler.entry.entry_values import Argument, ResultTree
-from wengert.compiler.machine.target import Loaded, object_code
+from wengert.compiler.machine.target import Loaded
+from wengert.compiler.machine.translation import object_code
 from wengert.core.spec import Spec
 
 needs_support = pytest.mark.skipif(

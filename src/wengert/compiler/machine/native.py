@@ -29,6 +29,7 @@ from wengert.compiler.forms.prepare import prepare
 from wengert.compiler.kernels.threads import THREADS, parallel_address
 from wengert.compiler.machine import target
 from wengert.compiler.machine.fingerprint import CacheEntry
+from wengert.compiler.machine.translation import Module, object_codes
 from wengert.compiler.program.failures import FAILURES
 from wengert.compiler.program.kept_memory import KEPT, allow_kept_memory
 from wengert.compiler.program.program import FIRST_FAILURE, NO_MEMORY, Program
@@ -191,17 +192,20 @@ def compile_graph(
     start = time.perf_counter()
     optimised = prepare(graph, rolls)
     program = write_program(optimised, updates)
+    if program.uses_threads:
+        pool = threading.Thread(target=parallel_address)  # which is translated, too, when it is first needed
+        pool.start()
     callers = DECLARE_RUN + RELEASED if releases_gil(program) else ""
     if arguments is not None and result is not None:
         callers = DECLARE_RUN + entry.write_entry(arguments, result, releases_gil(program), states)
     has_loops = states.records > 0  # others only compare and call
-    modules = {program.text: False, program.quick_text: True, callers: not has_loops}
-    modules.pop("", None)
-    code = [target.object_code(text, is_quick) for text, is_quick in modules.items()]
-    code += [function_code(*key) for key in program.vector_functions]
+    modules = [*program.modules, *([Module(callers, not has_loops)] if callers else [])]
+    code = [*object_codes(modules), *[function_code(*key) for key in program.vector_functions]]
+    if program.uses_threads:
+        pool.join()
     counts = len(graph.operations), len(optimised.operations)
-    shown = zlib.compress("\n\n".join(modules).encode(), 1)
-    return Build(program._replace(text="", quick_text=""), tuple(code), shown, counts, time.perf_counter() - start)
+    shown = zlib.compress("\n\n".join([module.text for module in modules]).encode(), 1)
+    return Build(program._replace(modules=()), tuple(code), shown, counts, time.perf_counter() - start)
 
 
 def is_portable(graph: Graph) -> bool:

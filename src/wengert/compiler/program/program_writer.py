@@ -86,10 +86,9 @@ class ProgramWriter:
         """The program."""
         graph, memory, shared = self.schedule.graph, self.memory, self.shared
         self.write_steps()
-        text, quick_text, vector_functions = write_modules(self.code, shared)
+        modules, vector_functions = write_modules(self.code, shared)
         return Program(
-            text,
-            quick_text,
+            modules,
             vector_functions,
             tuple(node.value for node in shared.constants),
             tuple(shared.fallbacks),

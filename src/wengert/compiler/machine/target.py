@@ -9,12 +9,13 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 
+from wengert.core import parallel
 from wengert.core.errors import user_error
 
 _LOCK = threading.Lock()
@@ -124,3 +125,29 @@ class Loaded:
         for i, address in enumerate(addresses):
             ctypes.c_void_p.from_address(table + 8 * i).value = address
         self._kept.extend(owners)
+
+
+STARTED: list[threading.Thread] = []
+"""Threads that begin to use LLVM before it is needed."""
+
+
+def start_thread(function: Callable[..., Any], *arguments: Any) -> threading.Thread | None:
+    """A thread that runs a function; None if there is one core, or no thread can be started, as during shutdown."""
+    if parallel.num_threads() == 1:
+        return None
+    thread = threading.Thread(target=function, args=arguments)
+    try:
+        thread.start()
+    except RuntimeError:
+        return None
+    return thread
+
+
+@cache
+def start_loader() -> None:
+    """Let a thread load nothing, the first time: the system then reads the parts of LLVM that load code.
+
+    That takes milliseconds, in which the caller traces a function.
+    """
+    thread = start_thread(Loaded, [], {})
+    STARTED.extend([thread] if thread is not None else [])

@@ -7,15 +7,15 @@ holds one lock during each of its functions, so those that take long are called 
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from itertools import compress
 from operator import not_
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 
-from wengert.compiler.machine.target import target_machine
+from wengert.compiler.machine.target import STARTED, start_thread, target_machine
 from wengert.core import parallel
 
 FEW_PASSES = '"few-passes"'
@@ -53,11 +53,9 @@ def object_codes(modules: Sequence[Module]) -> list[bytes]:
         except BaseException as error:  # to be raised by the caller
             errors.append(error)
 
-    helpers = [threading.Thread(target=translate_next) for _ in range(min(parallel.num_threads(), len(modules)) - 1)]
-    for helper in helpers:
-        helper.start()
+    helpers = [start_thread(translate_next) for _ in range(min(parallel.num_threads(), len(modules)) - 1)]
     translate_next()
-    for helper in helpers:
+    for helper in filter(None, helpers):
         helper.join()
     if errors:
         raise errors[0]
@@ -154,3 +152,32 @@ def without_lock(name: str) -> Callable[..., Any]:
     """A function of llvmlite's library, without the lock that llvmlite holds during a call, if that is known."""
     function = getattr(llvm.ffi.lib, name)
     return getattr(function, "_cfn", function)
+
+
+SMALL_MODULE = """
+define void @increment(ptr %x, i64 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %at = getelementptr double, ptr %x, i64 %i
+  %old = load double, ptr %at
+  %new = fadd double %old, 1.0
+  store double %new, ptr %at
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+"""
+
+
+@cache
+def start_translator() -> None:
+    """Let a thread translate a small module, the first time: the system then reads the parts of LLVM that do so.
+
+    That takes ten milliseconds, in which the caller writes the text of a program.
+    """
+    thread = start_thread(object_code, SMALL_MODULE)
+    STARTED.extend([thread] if thread is not None else [])

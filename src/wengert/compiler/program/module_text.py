@@ -110,7 +110,8 @@ def write_modules(run: Code, shared: Shared) -> tuple[tuple[Module, ...], tuple[
     inlined = is_inlined(calls)
     is_long = sum(kernel.length for kernel in kernels) > LONG
     is_quick = lambda k: (
-        not (inlined or k.is_inline) and (is_long and k.work < SHARED or k.length > LONG_KERNEL and k.is_mostly_calls)
+        not (k.is_inline or inlined and k.code.calls)
+        and (is_long and k.work < SHARED or k.length > LONG_KERNEL and k.is_mostly_calls)
     )
     quick = [kernel for kernel in kernels if is_quick(kernel)]
     inline = [kernel for kernel in kernels if kernel.is_inline]

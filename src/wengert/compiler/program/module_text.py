@@ -19,6 +19,7 @@ from wengert.compiler.kernels.loop_plan import SHARED
 from wengert.compiler.kernels.threads import DECLARE_PARALLEL
 from wengert.compiler.machine.translation import FEW_PASSES, Module
 from wengert.compiler.program.kept_memory import NEEDED_BY_TAKE, TAKE_AND_RETURN
+from wengert.compiler.program.kernel_lists import RUN_LIST, EqualKernels
 from wengert.compiler.program.memory_plan import POINTER
 from wengert.compiler.program.program import Fallback, OperandSource, Table
 from wengert.compiler.simd.lanes import Code
@@ -76,6 +77,8 @@ class Shared:
     def __init__(self) -> None:
         self.constants: list[Constant | Table] = []
         self.kernels: list[KernelText] = []
+        self.equal_kernels: list[EqualKernels] = []
+        self.lists: list[str] = []
         self.bodies: list[BodyText] = []
         self.fallbacks: list[Fallback] = []
         self.upcall_tables: list[str] = []
@@ -85,6 +88,7 @@ class Shared:
     def blas_functions(self, run: Code) -> set[str]:
         """The functions of BLAS and LAPACK that the program calls; `run` is the function that runs all steps."""
         codes = [part.code for part in self.kernels] + [body.code for body in self.bodies]
+        codes += [equal.first.code for equal in self.equal_kernels]
         codes += [function.code for function in self.functions.values()]
         return run.blas_functions.union(*[code.blas_functions for code in codes])
 
@@ -106,6 +110,7 @@ def write_modules(run: Code, shared: Shared) -> tuple[tuple[Module, ...], tuple[
     that translates them.
     """
     kernels, functions = shared.kernels, [function.code for function in shared.functions.values()]
+    functions += [equal.first.code for equal in shared.equal_kernels]
     calls = count_calls([*[kernel.code for kernel in kernels], *functions])
     inlined = is_inlined(calls)
     is_long = sum(kernel.length for kernel in kernels) > LONG
@@ -151,6 +156,7 @@ def count_calls(codes: Sequence[Code]) -> dict[VectorFunction, int]:
 def write_first_module(run: Code, shared: Shared, kernels: Sequence[KernelText], inlined: bool) -> str:
     """The module with the function that runs all steps, the bodies of loops, routines, and some kernels."""
     others = [*[body.code for body in shared.bodies], *[function.code for function in shared.functions.values()], run]
+    others += [equal.first.code for equal in shared.equal_kernels]
     here = {kernel.name for kernel in kernels}
     elsewhere = [kernel for kernel in shared.kernels if kernel.name not in here]
     declarations = {name: f"declare void @{name}(ptr, i64, i64)" for k in elsewhere for name in k.functions}
@@ -158,6 +164,7 @@ def write_first_module(run: Code, shared: Shared, kernels: Sequence[KernelText],
     functions: list[str] = []
     for is_needed, texts, needed in (
         (shared.is_parallel, [], {"@wengert.parallel": DECLARE_PARALLEL}),
+        (bool(shared.lists), [*shared.lists, RUN_LIST, *[equal.text for equal in shared.equal_kernels]], {}),
         (shared.keeps_memory, [TAKE_AND_RETURN], NEEDED_BY_TAKE),
         (looks_at_signals, [INTERRUPTED], NEEDED_BY_INTERRUPTED),
         (bool(shared.upcall_tables), [*shared.upcall_tables, UPCALL], NEEDED_BY_UPCALL),

@@ -8,7 +8,8 @@ from wengert.compiler.entry import entry, python_objects
 from wengert.compiler.entry.entry import callable_from
 from wengert.compiler.entry.entry_signature import EntrySignature, ResultTree
 from wengert.compiler.entry.entry_values import Argument
-from wengert.compiler.machine.target import Loaded, object_code
+from wengert.compiler.machine.target import Loaded
+from wengert.compiler.machine.translation import object_code
 from wengert.core.spec import Spec
 
 needs_support = pytest.mark.skipif(

@@ -19,7 +19,7 @@ from wengert.compiler.entry.ctypes_call import Caller
 from wengert.compiler.entry.entry import callable_from
 from wengert.compiler.entry.entry_signature import EntrySignature
 from wengert.compiler.entry.entry_values import Argument
-from wengert.compiler.machine.target import object_code
+from wengert.compiler.machine.translation import object_code
 from wengert.core.spec import Spec
 
 X = np.arange(6.0).reshape(2, 3)

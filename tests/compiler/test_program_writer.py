@@ -62,7 +62,7 @@ def stack_bytes(function: str) -> int:
 def test_little_is_put_on_the_stack(name):
     f, args = CASES["cases"](3000)[name]
     program = write_program(prepare(wg.compile(f).trace(*args), rolls=False))
-    functions = (program.text + program.quick_text).split("\ndefine ")
+    functions = "\n".join([module.text for module in program.modules]).split("\ndefine ")
     assert max(map(stack_bytes, functions)) <= 4096
 
 

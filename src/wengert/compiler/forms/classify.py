@@ -35,6 +35,8 @@ SMALL_PART = 16
 """At most so small a part of a large input is overwritten in memory; of others, every element is computed anew."""
 LARGE_INPUT = 256
 """The number of elements of a large input."""
+MANY_UPDATES = 64
+"""After so many updates, an array is in memory whatever they began with."""
 
 
 class Form(Enum):
@@ -141,14 +143,19 @@ def can_scatter(node: Operation) -> bool:
 
 
 def is_small_update(node: Operation) -> bool:
-    """Whether a small part of a large array in memory is written: an input, or what such updates made of one."""
+    """Whether a small part of a large array in memory is written: an input, or what such updates made of one.
+
+    After many updates, it is in memory whatever they began with.
+    """
     written = Written.by(node)
     if written.base is None or node.size < LARGE_INPUT or written.size * SMALL_PART > node.size:
         return False
     base: Node = written.base
-    while isinstance(base, Operation) and is_update(base):
+    for _ in range(MANY_UPDATES):
+        if not (isinstance(base, Operation) and is_update(base)):
+            return isinstance(base, Input)
         base = base.args[0]
-    return isinstance(base, Input)
+    return True
 
 
 def is_update(node: Operation) -> bool:

@@ -273,7 +273,7 @@ def native_code(node: Operation) -> Lowering | None:
     found = lowering.of(node.primitive)
     if isinstance(found, Alternatives):
         return next((member for member in found.members if member.is_for(node)), None)
-    if is_complex(node) and (found is None or isinstance(found, Instructions)):
+    if (found is None or isinstance(found, Instructions)) and is_complex(node):
         return complex_lowering.of(node.primitive)
     return found
 

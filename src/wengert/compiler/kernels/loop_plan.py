@@ -110,11 +110,17 @@ class LoopPlan:
         return [node for node in self.nodes if not self.sources.is_stored(node)]
 
     @property
+    def matrices(self) -> list[Operation]:
+        """The functions of small matrices."""
+        forms = self.schedule.forms
+        return [x for x in self.computed_nodes if isinstance(x, Operation) and forms[x] is Form.MATRIX]
+
+    @property
     def fewest_lanes(self) -> int:
         """The lanes that functions of small matrices and loops in registers ask for."""
-        forms, computed = self.schedule.forms, [node for node in self.computed_nodes if isinstance(node, Operation)]
-        vectors = [lowering_of(node, MatrixFunction).vectors(node) for node in computed if forms[node] is Form.MATRIX]
-        vectors += [vectors_at_once(node) for node in computed if forms[node] is Form.ITERATED]
+        loops = [node for node in self.computed_nodes if self.schedule.forms[node] is Form.ITERATED]
+        vectors = [lowering_of(node, MatrixFunction).vectors(node) for node in self.matrices]
+        vectors += [vectors_at_once(node) for node in loops if isinstance(node, Operation)]
         return max(vectors, default=0) * vector_bytes() // 8
 
     def choose_vector(self, lanes: int) -> tuple[int | None, int]:

@@ -30,6 +30,8 @@ from wengert.compiler.forms.prepare import prepare
 from wengert.compiler.kernels.threads import THREADS, parallel_address
 from wengert.compiler.machine import target
 from wengert.compiler.machine.fingerprint import CacheEntry
+from wengert.compiler.machine.target import start_thread
+from wengert.compiler.machine.translation import Module, object_codes, start_translator
 from wengert.compiler.program.failures import FAILURES
 from wengert.compiler.program.kept_memory import KEPT, allow_kept_memory
 from wengert.compiler.program.program import FIRST_FAILURE, NO_MEMORY, Program
@@ -54,6 +56,8 @@ _llvm_lock: Any = getattr(llvm.ffi.lib, "_lock", None)
 def _hold_locks() -> None:
     """Before a fork, wait for threads that use LLVM: the child could never acquire its lock."""
     LOCK.acquire()
+    for thread in target.STARTED:
+        thread.join()
     _llvm_lock.__enter__()
 
 
@@ -188,19 +192,21 @@ def compile_graph(
 ) -> Build:
     """graph -> passes -> schedule -> memory plan -> LLVM text -> machine code."""
     start = time.perf_counter()
+    start_translator()
     optimised = prepare(graph, rolls)
     program = write_program(optimised, updates)
+    pool = start_thread(parallel_address) if program.uses_threads else None  # translated when it is first needed
     callers = DECLARE_RUN + RELEASED if releases_gil(program) else ""
     if entry_signature is not None:
         callers = DECLARE_RUN + entry.write_entry(entry_signature, releases_gil(program), states)
     has_loops = states.records > 0  # others only compare and call
-    modules = {program.text: False, program.quick_text: True, callers: not has_loops}
-    modules.pop("", None)
-    code = [target.object_code(text, is_quick) for text, is_quick in modules.items()]
-    code += [function_code(*key) for key in program.vector_functions]
+    modules = [*program.modules, *([Module(callers, not has_loops)] if callers else [])]
+    code = [*object_codes(modules), *[function_code(*key) for key in program.vector_functions]]
+    if pool is not None:
+        pool.join()
     counts = len(graph.operations), len(optimised.operations)
-    shown = zlib.compress("\n\n".join(modules).encode(), 1)
-    return Build(program._replace(text="", quick_text=""), tuple(code), shown, counts, time.perf_counter() - start)
+    shown = zlib.compress("\n\n".join([module.text for module in modules]).encode(), 1)
+    return Build(program._replace(modules=()), tuple(code), shown, counts, time.perf_counter() - start)
 
 
 def is_portable(graph: Graph) -> bool:

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiler.forms.classify import Form
-from wengert.compiler.forms.lowering import Draw, Instructions, MatrixFunction, Reduction, common_kind, lowering_of
+from wengert.compiler.forms.lowering import Draw, MatrixFunction, Reduction, lowering_of, write_element
 from wengert.compiler.kernels.choices import choose, read_chosen
 from wengert.compiler.kernels.element_sources import SUM, Element, ElementSources
+from wengert.compiler.kernels.iteration import write_iteration
 from wengert.compiler.kernels.row_sums import sum_of_products
 from wengert.compiler.program.failures import OUT_OF_BOUNDS, Failure
 from wengert.compiler.program.memory_plan import Pointers
@@ -122,10 +123,9 @@ class Elements(ElementSources):
             return self.known[node, position]
         if form is Form.DRAW:
             return self.draw(node, position, parts)
-        kind_of_number = common_kind([a.operand for a in node.args], node.spec)
-        instructions = lowering_of(node, Instructions)
-        value = instructions.write(self.align(parts), kind_of_number, node.params)
-        return value.to(Type.from_dtype(node.dtype).kind)
+        if form is Form.ITERATED:
+            return self.iterate(node, position, parts)
+        return write_element(node, self.align(parts))
 
     # Lanes
 
@@ -298,6 +298,13 @@ class Elements(ElementSources):
             scatter_lanes(value, base, self.evaluate(index, True), value.type.align)
 
     # Operations that are not elementwise
+
+    def iterate(self, node: Operation, position: Position, parts: Sequence[Lanes]) -> Lanes:
+        """A state after all steps of a loop, which is written once for all of its states."""
+        key = node.params["body"], node.args, position
+        if key not in self.factorizations:
+            self.factorizations[key] = write_iteration(self.align(parts), node.params, self.splat)
+        return self.factorizations[key][node.params["index"]]
 
     def draw(self, node: Operation, position: Position, state: Sequence[Lanes]) -> Lanes:
         """A random number: a hash of the state and the index of the element among those of the state."""

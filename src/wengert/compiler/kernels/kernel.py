@@ -16,6 +16,7 @@ from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loop_plan import LARGE, PIECES, SHARED, LoopPlan
 from wengert.compiler.kernels.loops import KernelLoops
 from wengert.compiler.kernels.scatters import ScatterWriter, combine_sums
+from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.program.memory_plan import POINTER, Memory, Pointers
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
@@ -27,7 +28,8 @@ class KernelText(NamedTuple):
     """The LLVM text of a kernel.
 
     Its outermost loop runs to `extent` in steps of `grain`, and threads may share it if it `is_shared`; `work` is the
-    number of scalar operations. `combine` folds the results of its pieces.
+    number of scalar operations. `combine` folds the results of its pieces. One that `has_matrices` has functions of
+    small matrices, written out.
     """
 
     name: str
@@ -39,6 +41,7 @@ class KernelText(NamedTuple):
     combine: str | None
     code: Code
     is_inline: bool = False
+    has_matrices: bool = False
 
     @property
     def is_large(self) -> bool:
@@ -122,14 +125,18 @@ class KernelWriter(KernelLoops):
 
     def function(self, extent: int, grain: int, has_threads: bool, combine: str | None = None) -> KernelText:
         """The function of the kernel."""
-        is_inline = self.schedule.is_inline
-        text = kernel_function(self.name, self.code, is_inline)
-        is_shared = self.plan.work >= SHARED and has_threads
-        return KernelText(self.name, text, extent, grain, self.plan.work, is_shared, combine, self.code, is_inline)
+        is_inline, plan = self.schedule.is_inline, self.plan
+        has_matrices = bool(plan.matrices)
+        text = kernel_function(self.name, self.code, is_inline, FEW_PASSES if has_matrices else "")
+        is_shared = plan.work >= SHARED and has_threads
+        return KernelText(
+            self.name, text, extent, grain, plan.work, is_shared, combine, self.code, is_inline, has_matrices
+        )
 
 
-def kernel_function(name: str, code: Code, is_inline: bool = False) -> str:
+def kernel_function(name: str, code: Code, is_inline: bool = False, attributes: str = "") -> str:
     """The text of a kernel's function, which becomes part of its caller if it `is_inline`."""
     linkage, inlining = ("internal ", "alwaysinline") if is_inline else ("", "noinline")
-    head = f"define {linkage}void @{name}(ptr %table, i64 %begin, i64 %end) {inlining} nounwind {{\nentry:\n"
+    parameters = "ptr %table, i64 %begin, i64 %end"
+    head = f"define {linkage}void @{name}({parameters}) {inlining} nounwind {attributes} {{\nentry:\n"
     return head + "\n".join([*code.hoisted, *code.lines, "  ret void", "}"])

@@ -65,6 +65,7 @@ class Schedule:
         self.unrolled: set[Node] = set()  # what is computed at fixed positions only, along axes that are not looped
         self.is_tiny = False
         self.choose_loops()
+        self.numbers = {node: i for i, node in enumerate(self.graph.nodes)}  # in order: operands come first
         self.uses: dict[Node, int] = {}
         self.consumers: dict[Node, list[Operation]] = {}
         for user in self.graph.operations:

@@ -11,6 +11,7 @@ from wengert.compiler.forms.lowering import (
     Draw,
     Gather,
     Instructions,
+    Iteration,
     MatrixFunction,
     Reduction,
     Routine,
@@ -34,6 +35,8 @@ SMALL_PART = 16
 """At most so small a part of a large input is overwritten in memory; of others, every element is computed anew."""
 LARGE_INPUT = 256
 """The number of elements of a large input."""
+MANY_UPDATES = 64
+"""After so many updates, an array is in memory whatever they began with."""
 
 
 class Form(Enum):
@@ -41,6 +44,7 @@ class Form(Enum):
 
     GIVEN = "input or constant"
     ELEMENT = "computed element by element"
+    ITERATED = "several elementwise steps, element by element"
     DRAW = "hashes the index of each element"
     VIEW = "only moves elements"
     CHOICE = "takes each element from one of several positions"
@@ -55,7 +59,7 @@ class Form(Enum):
     OUTPUT = "one output of a fallback that has several"
 
 
-COMPUTED = (Form.ELEMENT, Form.DRAW, Form.CHOICE, Form.UNROLLED, Form.MATRIX, Form.GATHER)
+COMPUTED = (Form.ELEMENT, Form.ITERATED, Form.DRAW, Form.CHOICE, Form.UNROLLED, Form.MATRIX, Form.GATHER)
 
 
 def form_of(node: Node, rows: tuple[int, ...], is_tiny: bool = False) -> Form:
@@ -86,6 +90,8 @@ def _native_form(node: Operation, rows: tuple[int, ...], is_tiny: bool) -> Form 
     match native_code(node):
         case Instructions() as found:
             return Form.ELEMENT if found.is_for([a.spec for a in node.args], node.spec) else None
+        case Iteration():
+            return Form.ITERATED
         case View():
             return Form.VIEW
         case Draw():
@@ -137,14 +143,19 @@ def can_scatter(node: Operation) -> bool:
 
 
 def is_small_update(node: Operation) -> bool:
-    """Whether a small part of a large array in memory is written: an input, or what such updates made of one."""
+    """Whether a small part of a large array in memory is written: an input, or what such updates made of one.
+
+    After many updates, it is in memory whatever they began with.
+    """
     written = Written.by(node)
     if written.base is None or node.size < LARGE_INPUT or written.size * SMALL_PART > node.size:
         return False
     base: Node = written.base
-    while isinstance(base, Operation) and is_update(base):
+    for _ in range(MANY_UPDATES):
+        if not (isinstance(base, Operation) and is_update(base)):
+            return isinstance(base, Input)
         base = base.args[0]
-    return isinstance(base, Input)
+    return True
 
 
 def is_update(node: Operation) -> bool:
@@ -158,6 +169,9 @@ def operation_cost(node: Operation) -> int:
     found = native_code(node)
     if isinstance(found, MatrixFunction):
         return max(found.flops(node) // max(math.prod(node.shape[found.lead(node) :]), 1), 1)
+    if isinstance(found, Iteration):
+        steps, body = node.params["shape"].length, node.params["body"]
+        return max(steps * sum(map(operation_cost, body.operations)) // len(body.outputs), 1)
     return found.cost if found is not None else 1
 
 

@@ -16,6 +16,7 @@ from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loop_plan import LARGE, PIECES, SHARED, LoopPlan
 from wengert.compiler.kernels.loops import KernelLoops
 from wengert.compiler.kernels.scatters import ScatterWriter, combine_sums
+from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.program.memory_plan import POINTER, Memory, Pointers
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
@@ -27,7 +28,8 @@ class KernelText(NamedTuple):
     """The LLVM text of a kernel.
 
     Its outermost loop runs to `extent` in steps of `grain`, and threads may share it if it `is_shared`; `work` is the
-    number of scalar operations. `combine` folds the results of its pieces.
+    number of scalar operations. `combine` folds the results of its pieces. One that `has_matrices` has functions of
+    small matrices, written out.
     """
 
     name: str
@@ -39,6 +41,7 @@ class KernelText(NamedTuple):
     combine: str | None
     code: Code
     is_inline: bool = False
+    has_matrices: bool = False
 
     @property
     def is_large(self) -> bool:
@@ -95,13 +98,10 @@ class KernelWriter(KernelLoops):
         outer = next(iter([*long, *plan.kept_axes, *plan.reduced_axes]), None)
         with ExitStack() as loops:
             piece = loops.enter_context(self.loop(begin, end, 1)) if is_cut else None
-            for axis in plan.kept_axes:
-                bounds = (begin, end) if axis == outer and not is_cut else (0, plan.domain[axis])
-                loops.enter_context(self.axis_loop(axis, *bounds))
-            if self.kernel.reductions:
-                self.write_reductions(piece, (begin, end) if outer in plan.reduced_axes and not is_cut else None)
-            else:
-                self.write_body(None)
+            bounds = {outer: (begin, end)} if outer is not None and not is_cut else {}
+            inner = bounds.get(plan.reduced_axes[0]) if plan.reduced_axes else None
+            write = lambda _: self.write_reductions(piece, inner) if self.kernel.reductions else self.write_body(None)
+            self.write_loops(plan.kept_axes, bounds, write)
         self.return_status(plan.work >= SHARED)
         combine = self.combination() if is_cut else None
         extent, grain = 1, 1
@@ -125,14 +125,18 @@ class KernelWriter(KernelLoops):
 
     def function(self, extent: int, grain: int, has_threads: bool, combine: str | None = None) -> KernelText:
         """The function of the kernel."""
-        is_inline = self.schedule.is_inline
-        text = kernel_function(self.name, self.code, is_inline)
-        is_shared = self.plan.work >= SHARED and has_threads
-        return KernelText(self.name, text, extent, grain, self.plan.work, is_shared, combine, self.code, is_inline)
+        is_inline, plan = self.schedule.is_inline, self.plan
+        has_matrices = bool(plan.matrices)
+        text = kernel_function(self.name, self.code, is_inline, FEW_PASSES if has_matrices else "")
+        is_shared = plan.work >= SHARED and has_threads
+        return KernelText(
+            self.name, text, extent, grain, plan.work, is_shared, combine, self.code, is_inline, has_matrices
+        )
 
 
-def kernel_function(name: str, code: Code, is_inline: bool = False) -> str:
+def kernel_function(name: str, code: Code, is_inline: bool = False, attributes: str = "") -> str:
     """The text of a kernel's function, which becomes part of its caller if it `is_inline`."""
     linkage, inlining = ("internal ", "alwaysinline") if is_inline else ("", "noinline")
-    head = f"define {linkage}void @{name}(ptr %table, i64 %begin, i64 %end) {inlining} nounwind {{\nentry:\n"
+    parameters = "ptr %table, i64 %begin, i64 %end"
+    head = f"define {linkage}void @{name}({parameters}) {inlining} nounwind {attributes} {{\nentry:\n"
     return head + "\n".join([*code.hoisted, *code.lines, "  ret void", "}"])

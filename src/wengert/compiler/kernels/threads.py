@@ -15,7 +15,8 @@ import platform
 from functools import cache
 
 from wengert.compiler.machine.fingerprint import CacheEntry
-from wengert.compiler.machine.target import Loaded, object_code
+from wengert.compiler.machine.target import Loaded
+from wengert.compiler.machine.translation import object_code
 from wengert.compiler.simd.lanes import Code, Lanes
 
 THREADS = ctypes.c_int64(1)

@@ -1,4 +1,4 @@
-"""The target machine: its vectors, and the translation of LLVM text to machine code.
+"""The target machine: its vectors, and machine code in memory.
 
 `WENGERT_TARGET` names a level of x86-64 processors to compile for (x86-64-v2, x86-64-v3, x86-64-v4), instead of the
 present processor (native).
@@ -9,16 +9,17 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 
+from wengert.core import parallel
 from wengert.core.errors import user_error
 
 _LOCK = threading.Lock()
-"""Held while LLVM works: several threads may compile."""
+"""Held while code is loaded: symbols are those of the process."""
 
 LEVELS: dict[str, tuple[str, ...]] = {
     "x86-64-v2": ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"),
@@ -84,7 +85,7 @@ def vector_bytes() -> int:
     return machine_target().vector_bytes
 
 
-def target_machine(level: int = 2) -> llvm.TargetMachine:
+def target_machine(level: int = 1) -> llvm.TargetMachine:
     """LLVM's compiler for the target, with a level of optimisation."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -92,74 +93,6 @@ def target_machine(level: int = 2) -> llvm.TargetMachine:
     return llvm.Target.from_triple(made_for.triple).create_target_machine(
         cpu=made_for.cpu, features=made_for.features, opt=level, jit=True
     )
-
-
-known_translator = cache(target_machine)
-"""The same, made once: what is loaded needs one of its own."""
-
-
-def object_code(text: str, is_quick: bool = False) -> bytes:
-    """The machine code of a module of LLVM text.
-
-    With `is_quick`, it is compiled with few optimisations, in time proportional to its length: a module that mostly
-    calls functions, between which nothing stays in registers anyway, or has many small kernels.
-    """
-    with _LOCK:
-        translator = known_translator(0 if is_quick else 2)
-        module = llvm.parse_assembly(text)
-        module.verify()
-        if is_quick:
-            optimize_quickly(module, translator)
-        else:
-            optimize(module, translator)
-        return translator.emit_object(module)
-
-
-def optimize(module: llvm.ModuleRef, translator: llvm.TargetMachine) -> None:
-    """Inline functions, and optimise each; loops are neither vectorised nor unrolled: the text has vectors.
-
-    The functions have the passes of LLVM's first level. The whole pipeline of the second takes twice the time, and
-    makes no code faster that is written for vectors.
-    """
-    builder = pass_builder(translator)
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_always_inliner_pass()
-    passes.add_global_dead_code_eliminate_pass()
-    passes.add_ipsccp_pass()  # arguments that are the same in all calls become constants
-    passes.add_dead_arg_elimination_pass()
-    passes.add_post_order_function_attributes_pass()
-    run_passes(passes, [module], builder)
-    run_passes(builder.getFunctionPassManager(), [f for f in module.functions if not f.is_declaration], builder)
-
-
-def optimize_quickly(module: llvm.ModuleRef, translator: llvm.TargetMachine) -> None:
-    """Run few passes, whose time is proportional to the length of the code."""
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_sroa_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_simplify_cfg_pass()
-    passes.add_new_gvn_pass()
-    run_passes(passes, [module], pass_builder(translator))
-
-
-def pass_builder(translator: llvm.TargetMachine) -> llvm.PassBuilder:
-    """What makes LLVM's passes for a target."""
-    tuning = llvm.create_pipeline_tuning_options(speed_level=1)
-    tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
-    return llvm.create_pass_builder(translator, tuning)
-
-
-def run_passes(passes: Any, parts: Sequence[Any], builder: llvm.PassBuilder) -> None:
-    """Run passes on a module or on functions, and free them.
-
-    llvmlite forgets to free them: the empty method of one base class hides that of the other.
-    """
-    try:
-        for part in parts:
-            passes.run(part, builder)
-    finally:
-        if type(passes)._dispose is llvm.ffi.ObjectRef._dispose:
-            llvm.newpassmanagers.NewPassManager._dispose(passes)
 
 
 class Loaded:
@@ -192,3 +125,29 @@ class Loaded:
         for i, address in enumerate(addresses):
             ctypes.c_void_p.from_address(table + 8 * i).value = address
         self._kept.extend(owners)
+
+
+STARTED: list[threading.Thread] = []
+"""Threads that begin to use LLVM before it is needed."""
+
+
+def start_thread(function: Callable[..., Any], *arguments: Any) -> threading.Thread | None:
+    """A thread that runs a function; None if there is one core, or no thread can be started, as during shutdown."""
+    if parallel.num_threads() == 1:
+        return None
+    thread = threading.Thread(target=function, args=arguments)
+    try:
+        thread.start()
+    except RuntimeError:
+        return None
+    return thread
+
+
+@cache
+def start_loader() -> None:
+    """Let a thread load nothing, the first time: the system then reads the parts of LLVM that load code.
+
+    That takes milliseconds, in which the caller traces a function.
+    """
+    thread = start_thread(Loaded, [], {})
+    STARTED.extend([thread] if thread is not None else [])

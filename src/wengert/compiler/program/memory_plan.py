@@ -60,6 +60,7 @@ class Memory:
                 self.outputs[base] = Slot(self.first_output + i)
         self.temporary: dict[Node, Slot] = {}
         self.partials: dict[Node, Slot] = {}
+        self.owners: dict[Node, Node] = {}  # those that are known
         self.taken: dict[Node, Node] = {}  # results of updates in place, and the values whose memory they take
 
     def plan(
@@ -69,6 +70,7 @@ class Memory:
 
         `reads` and `writes` have the stored values of each step, `partials` the bytes that only one step uses.
         """
+        self.owners.clear()
         reads, writes = [list(r) for r in reads], [list(w) for w in writes]
         last: dict[Node, int] = {}
         for step, nodes in enumerate(reads):
@@ -114,9 +116,12 @@ class Memory:
 
     def owner(self, node: Node) -> Node:
         """The value that was first in the memory of this one."""
-        while node in self.taken:
-            node = self.taken[node]
-        return node
+        first = node
+        while first in self.taken:
+            first = self.owners.get(first, self.taken[first])
+        if first is not node:
+            self.owners[node] = first  # a chain of updates may be long
+        return first
 
     def slot(self, node: Node) -> Slot:
         """The slot that a value is read from."""

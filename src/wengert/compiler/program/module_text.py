@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from wengert.compiler.entry.python_calls import (
     ADDRESS,
@@ -17,12 +17,15 @@ from wengert.compiler.entry.python_calls import (
 from wengert.compiler.kernels.kernel import KernelText
 from wengert.compiler.kernels.loop_plan import SHARED
 from wengert.compiler.kernels.threads import DECLARE_PARALLEL
+from wengert.compiler.machine.translation import FEW_PASSES, Module
 from wengert.compiler.program.kept_memory import NEEDED_BY_TAKE, TAKE_AND_RETURN
+from wengert.compiler.program.kernel_lists import RUN_LIST, EqualKernels
 from wengert.compiler.program.memory_plan import POINTER
 from wengert.compiler.program.program import Fallback, OperandSource, Table
 from wengert.compiler.simd.lanes import Code
 from wengert.compiler.simd.types import Type
 from wengert.compiler.simd.vector_functions import declaration, definitions, is_inlined, vector_symbol
+from wengert.core import parallel
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant
 
@@ -31,6 +34,8 @@ LONG, LONG_KERNEL = 4000, 400
 
 So are kernels of so many lines that mostly call vector functions: between calls, nothing stays in registers anyway.
 """
+LONG_MODULE, WRAPPER = 500, 10
+"""The lines of kernels that are worth a module of their own, and those of a kernel that shares its function."""
 
 VectorFunction = tuple[str, Type]
 
@@ -63,6 +68,7 @@ class FunctionText(NamedTuple):
 
     parameters: str
     code: Code
+    attributes: str = ""
 
 
 class Shared:
@@ -71,6 +77,8 @@ class Shared:
     def __init__(self) -> None:
         self.constants: list[Constant | Table] = []
         self.kernels: list[KernelText] = []
+        self.equal_kernels: list[EqualKernels] = []
+        self.lists: list[str] = []
         self.bodies: list[BodyText] = []
         self.fallbacks: list[Fallback] = []
         self.upcall_tables: list[str] = []
@@ -80,6 +88,7 @@ class Shared:
     def blas_functions(self, run: Code) -> set[str]:
         """The functions of BLAS and LAPACK that the program calls; `run` is the function that runs all steps."""
         codes = [part.code for part in self.kernels] + [body.code for body in self.bodies]
+        codes += [equal.first.code for equal in self.equal_kernels]
         codes += [function.code for function in self.functions.values()]
         return run.blas_functions.union(*[code.blas_functions for code in codes])
 
@@ -94,34 +103,68 @@ class Shared:
         return self.uses_threads or any(kernel.is_large for kernel in self.kernels)
 
 
-def write_modules(run: Code, shared: Shared) -> tuple[str, str, tuple[VectorFunction, ...]]:
-    """The module that is optimised, the one that is compiled quickly, and the vector functions that they lack."""
-    kernels, bodies = shared.kernels, shared.bodies
-    calls: dict[VectorFunction, int] = {}
-    for code in (*[kernel.code for kernel in kernels], *[function.code for function in shared.functions.values()]):
-        for key, count in code.calls.items():
-            calls[key] = calls.get(key, 0) + count
+def write_modules(run: Code, shared: Shared) -> tuple[tuple[Module, ...], tuple[VectorFunction, ...]]:
+    """The modules, and the vector functions that they lack.
+
+    The first has the function that runs all steps. Kernels of a long program are in several modules, one for each core
+    that translates them.
+    """
+    kernels, functions = shared.kernels, [function.code for function in shared.functions.values()]
+    functions += [equal.first.code for equal in shared.equal_kernels]
+    calls = count_calls([*[kernel.code for kernel in kernels], *functions])
     inlined = is_inlined(calls)
     is_long = sum(kernel.length for kernel in kernels) > LONG
     is_quick = lambda k: (
-        not k.is_inline and (is_long and k.work < SHARED or k.length > LONG_KERNEL and k.is_mostly_calls)
+        not (k.is_inline or inlined and k.code.calls)
+        and (is_long and k.work < SHARED or k.length > LONG_KERNEL and k.is_mostly_calls)
     )
-    quick = [] if inlined else [kernel for kernel in kernels if is_quick(kernel)]
-    names = {kernel.name for kernel in quick}
-    optimised = [kernel for kernel in kernels if kernel.name not in names]
-    others = [*[body.code for body in bodies], *[function.code for function in shared.functions.values()], run]
-    declarations = code_declarations([*[kernel.code for kernel in optimised], *others])
-    declarations |= {name: f"declare void @{name}(ptr, i64, i64)" for k in quick for name in k.functions}
-    vector_declarations = {vector_symbol(*key): declaration(*key) for key in calls}
-    functions: list[str] = []
-    if inlined:
-        functions, needed = definitions(calls)
-        declarations |= needed
-    else:
-        declarations |= vector_declarations
+    quick = [kernel for kernel in kernels if is_quick(kernel)]
+    inline = [kernel for kernel in kernels if kernel.is_inline]
+    others = [kernel for kernel in kernels if not (kernel.is_inline or is_quick(kernel))]
+    first, *parts = divide_kernels(others)
+    modules = [Module(write_first_module(run, shared, [*inline, *first], inlined))]
+    modules += [Module(write_module([], part, inlined, {}, [])) for part in parts]
+    modules += [Module(write_module([], part, False, {}, []), True) for part in divide_kernels(quick) if part]
+    return tuple(modules), () if inlined else tuple(calls)
+
+
+def divide_kernels(kernels: Sequence[KernelText]) -> list[list[KernelText]]:
+    """Kernels for several modules of about one length, if they are long; those that share a function are together."""
+    groups: dict[Any, list[KernelText]] = {}
+    for kernel in kernels:
+        groups.setdefault(kernel.core, []).append(kernel)
+    length = lambda group: group[0].length + WRAPPER * len(group)
+    total = sum(map(length, groups.values()))
+    parts: list[list[KernelText]] = [[] for _ in range(min(parallel.num_threads(), 1 + total // LONG_MODULE))]
+    lengths = [0] * len(parts)
+    for group in sorted(groups.values(), key=length, reverse=True):
+        i = lengths.index(min(lengths))
+        parts[i] += group
+        lengths[i] += length(group)
+    return parts
+
+
+def count_calls(codes: Sequence[Code]) -> dict[VectorFunction, int]:
+    """The calls of vector functions."""
+    calls: dict[VectorFunction, int] = {}
+    for code in codes:
+        for key, count in code.calls.items():
+            calls[key] = calls.get(key, 0) + count
+    return calls
+
+
+def write_first_module(run: Code, shared: Shared, kernels: Sequence[KernelText], inlined: bool) -> str:
+    """The module with the function that runs all steps, the bodies of loops, routines, and some kernels."""
+    others = [*[body.code for body in shared.bodies], *[function.code for function in shared.functions.values()], run]
+    others += [equal.first.code for equal in shared.equal_kernels]
+    here = {kernel.name for kernel in kernels}
+    elsewhere = [kernel for kernel in shared.kernels if kernel.name not in here]
+    declarations = {name: f"declare void @{name}(ptr, i64, i64)" for k in elsewhere for name in k.functions}
     looks_at_signals = any("@wengert.interrupted" in line for code in others for line in code.lines)
+    functions: list[str] = []
     for is_needed, texts, needed in (
         (shared.is_parallel, [], {"@wengert.parallel": DECLARE_PARALLEL}),
+        (bool(shared.lists), [*shared.lists, RUN_LIST, *[equal.text for equal in shared.equal_kernels]], {}),
         (shared.keeps_memory, [TAKE_AND_RETURN], NEEDED_BY_TAKE),
         (looks_at_signals, [INTERRUPTED], NEEDED_BY_INTERRUPTED),
         (bool(shared.upcall_tables), [*shared.upcall_tables, UPCALL], NEEDED_BY_UPCALL),
@@ -130,23 +173,33 @@ def write_modules(run: Code, shared: Shared) -> tuple[str, str, tuple[VectorFunc
             functions += texts
             declarations |= needed
     counts = {"constants": len(shared.constants), "upcalls": len(shared.upcall_tables)}
-    data = "\n".join(
-        [f"@wengert.{name} = global [{max(count, 1)} x ptr] zeroinitializer" for name, count in counts.items()]
-    )
-    head = "define i32 @wengert.run(ptr %inputs, ptr %outputs) {\nentry:\n"
-    for name, code, is_inline in bodies:
+    for name, count in counts.items():
+        functions.append(f"@wengert.{name} = global [{max(count, 1)} x ptr] zeroinitializer")
+    for name, code, is_inline in shared.bodies:
         inlining = "alwaysinline" if is_inline else "noinline"
         body = f"define internal i32 @{name}(ptr %inputs, ptr %outputs, ptr %arena) {inlining} nounwind {{\nentry:\n"
         functions.append(body + "\n".join([*code.hoisted, *code.lines, "}"]))
-    for name, (parameters, code) in shared.functions.items():
-        start = f"define internal void @{name}({parameters}) noinline nounwind {{"
+    for name, (parameters, code, attributes) in shared.functions.items():
+        start = f"define internal void @{name}({parameters}) noinline nounwind {attributes} {{"
         functions.append("\n".join([start, "entry:", *code.hoisted, *code.lines, "}"]))
+    head = "define i32 @wengert.run(ptr %inputs, ptr %outputs) {\nentry:\n"
     functions.append(head + "\n".join([*run.hoisted, *run.lines, "}"]))
-    text = "\n\n".join([data, "!0 = !{}", *declarations.values(), *functions, *kernel_texts(optimised)])
-    if not quick:
-        return text, "", () if inlined else tuple(calls)
-    declarations = code_declarations([kernel.code for kernel in quick]) | vector_declarations
-    return text, "\n\n".join(["!0 = !{}", *declarations.values(), *kernel_texts(quick)]), tuple(calls)
+    return write_module(others, kernels, inlined, declarations, functions)
+
+
+def write_module(
+    codes: Sequence[Code],
+    kernels: Sequence[KernelText],
+    inlined: bool,
+    declarations: Mapping[str, str],
+    functions: Sequence[str],
+) -> str:
+    """A module of kernels, and of functions with these codes; vector functions are part of it if they are `inlined`."""
+    codes = [*codes, *[kernel.code for kernel in kernels]]
+    calls = count_calls(codes)
+    texts, needed = definitions(calls) if inlined else ([], {vector_symbol(*key): declaration(*key) for key in calls})
+    known = {**code_declarations(codes), **declarations, **needed}
+    return "\n\n".join(["!0 = !{}", *known.values(), *texts, *functions, *kernel_texts(kernels)])
 
 
 def kernel_texts(kernels: Sequence[KernelText]) -> list[str]:
@@ -162,7 +215,8 @@ def kernel_texts(kernels: Sequence[KernelText]) -> list[str]:
         name = f"{members[0].name}.core"
         pointers = "".join([f"ptr {POINTER}{i}, " for i in range(lines // 3)])
         arguments = f"(ptr %table, {pointers}i64 %begin, i64 %end)"
-        texts.append(f"define internal void @{name}{arguments} noinline nounwind {{\nentry:\n{core}")
+        attributes = FEW_PASSES if members[0].has_matrices else ""
+        texts.append(f"define internal void @{name}{arguments} noinline nounwind {attributes} {{\nentry:\n{core}")
         for kernel in members:
             head = f"define void @{kernel.name}(ptr %table, i64 %begin, i64 %end) noinline nounwind {{\nentry:"
             texts.append("\n".join([head, *kernel.pointers, f"  call void @{name}{arguments}", "  ret void", "}"]))

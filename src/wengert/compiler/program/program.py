@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.compiler.machine.translation import Module
 from wengert.compiler.program.memory_plan import Slot
 from wengert.compiler.simd.types import Type
 from wengert.core.primitive import Primitive
@@ -92,8 +93,7 @@ def aligned_copy(array: np.ndarray) -> np.ndarray:
 class Program(NamedTuple):
     """A compiled program without its machine code."""
 
-    text: str
-    quick_text: str  # of the kernels that are compiled with few optimisations
+    modules: tuple[Module, ...]  # none once they are translated
     vector_functions: tuple[tuple[str, Type], ...]
     constants: tuple  # arrays and numbers, or tables
     fallbacks: tuple[Fallback, ...]

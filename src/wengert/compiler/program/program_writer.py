@@ -13,6 +13,7 @@ from wengert.compiler.kernels.kernel import KernelText
 from wengert.compiler.kernels.threads import share_work
 from wengert.compiler.program.control_text import LoopWriter, SwitchWriter
 from wengert.compiler.program.kept_memory import LARGE_ARENA
+from wengert.compiler.program.kernel_lists import find_equal_kernels, write_list
 from wengert.compiler.program.memory_plan import ALIGNMENT, Slot, address, aligned_size, is_immediate
 from wengert.compiler.program.module_text import Body, BodyText, Shared, upcall_table, write_modules
 from wengert.compiler.program.program import FIRST_FAILURE, NO_MEMORY, RAISED, Fallback, OperandSource, Program
@@ -67,7 +68,11 @@ class ProgramWriter:
         self.in_place, self.failing, self.first_safe = plan.shared, plan.failing, plan.first_safe
         self.first_constant = len(shared.constants)
         shared.constants += memory.constants
-        shared.kernels += [kernel for kernel in kernels if kernel is not None]
+        equal = find_equal_kernels(kernels)
+        shared.equal_kernels += equal
+        self.records = {name: record for group in equal for name, record in group.records.items()}
+        self.waiting: list[str] = []  # records of kernels that a list will run
+        shared.kernels += [kernel for kernel in kernels if kernel is not None and kernel.name not in self.records]
         self.code = Code()
         self.calls_python = any(self.may_call_python(step) for step in schedule.steps)
         self.lends_memory = self.calls_python and not prefix
@@ -86,10 +91,9 @@ class ProgramWriter:
         """The program."""
         graph, memory, shared = self.schedule.graph, self.memory, self.shared
         self.write_steps()
-        text, quick_text, vector_functions = write_modules(self.code, shared)
+        modules, vector_functions = write_modules(self.code, shared)
         return Program(
-            text,
-            quick_text,
+            modules,
             vector_functions,
             tuple(node.value for node in shared.constants),
             tuple(shared.fallbacks),
@@ -120,7 +124,10 @@ class ProgramWriter:
         has_kernel_failed = False  # perhaps
         for k, (step, kernel) in enumerate(zip(self.schedule.steps, self.kernels, strict=True)):
             is_next_to_fail = kernel is None and k in self.failing  # which would raise an error of its own
-            if has_kernel_failed and (is_next_to_fail or (k == self.first_safe and not self.prefix)):
+            is_checked = has_kernel_failed and (is_next_to_fail or (k == self.first_safe and not self.prefix))
+            if is_checked or kernel is None or kernel.name not in self.records:
+                self.run_list(table)
+            if is_checked:
                 self.pass_on(self.failure())
                 has_kernel_failed = False
             has_kernel_failed = has_kernel_failed or (kernel is not None and k in self.failing)
@@ -134,6 +141,7 @@ class ProgramWriter:
                 self.run_routine(step, table)
             else:
                 self.run_fallback(step, table)
+        self.run_list(table)
         for base, target in filterfalse(is_early, memory.copies):
             self.copy(memory.slot(base), target, base.nbytes)
         self.finish()
@@ -258,10 +266,12 @@ class ProgramWriter:
     # Steps
 
     def run_kernel(self, step: Kernel, kernel: KernelText, table: Lanes) -> None:
-        """Call a kernel, on all cores if it is large."""
+        """Call a kernel, on all cores if it is large, or by a list if there are many like it."""
         code = self.code
         extent = code.constant(kernel.extent, I64)
-        if kernel.is_shared:
+        if kernel.name in self.records:
+            self.waiting.append(self.records[kernel.name])
+        elif kernel.is_shared:
             share_work(code, kernel.name, table, kernel.extent, kernel.grain, kernel.work)
         else:
             code.do(f"call void @{kernel.name}({table.typed}, i64 0, {extent.typed})")
@@ -271,6 +281,14 @@ class ProgramWriter:
         self.summary.append(
             f"{kernel.name}: loop over {list(step.domain)} -> {stored}" + (", on all cores" if kernel.is_shared else "")
         )
+
+    def run_list(self, table: Lanes) -> None:
+        """Call the kernels that wait."""
+        if self.waiting:
+            name = f"wengert.list.{len(self.shared.lists)}"
+            self.shared.lists.append(write_list(name, self.waiting))
+            self.code.do(f"call void @wengert.run_list({table.typed}, ptr @{name}, i64 {len(self.waiting)})")
+            self.waiting.clear()
 
     def run_routine(self, step: Operation, table: Lanes) -> None:
         """Call a routine, and NumPy if it failed: NumPy raises the error."""

@@ -84,13 +84,13 @@ class RoutineCall:
         entry = code.offset(Lanes(code, "@wengert.constants", PTR), number, PTR)
         return code.add(f"load ptr, {entry.typed}, !invariant.load !0", PTR)
 
-    def define(self, name: str, parameters: Sequence[str], write: Callable[[Code], None]) -> None:
+    def define(self, name: str, parameters: Sequence[str], write: Callable[[Code], None], attributes: str = "") -> None:
         """Define a function of the module, once for all calls; `write` adds its lines, without the return.
 
         `parameters` are LLVM's types and names: `ptr noalias %x`.
         """
         if name not in self.shared.functions:
-            self.shared.functions[name] = function = FunctionText(", ".join(parameters), Code())
+            self.shared.functions[name] = function = FunctionText(", ".join(parameters), Code(), attributes)
             write(function.code)
             function.code.do("ret void")
 

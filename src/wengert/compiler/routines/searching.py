@@ -6,6 +6,7 @@ import numpy as np
 
 from wengert.compiler.forms.lowering import SUPPORTED, Routine
 from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.program.memory_plan import is_immediate
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.simd.lane_operations import gather_lanes
@@ -38,7 +39,9 @@ def write_search(call: RoutineCall) -> None:
     while lanes > v.size:
         lanes //= 2
     name = f"wengert.search.{a.dtype.char}.{v.dtype.char}.{a.size}.{v.size}.{node.params['side']}"
-    call.define(name, ["ptr %table", "i64 %begin", "i64 %end"], lambda code: write_lanes(code, node, kind, lanes))
+    call.define(
+        name, ["ptr %table", "i64 %begin", "i64 %end"], lambda code: write_lanes(code, node, kind, lanes), FEW_PASSES
+    )
     pointers = [operand.pointer for operand in call.operands] + [call.result]
     call.run_on_all_cores(name, pointers, v.size, lanes, COST * v.size * a.size.bit_length())
 

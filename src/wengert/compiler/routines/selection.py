@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from wengert.compiler.forms.lowering import SUPPORTED, Routine
 from wengert.compiler.forms.selected_values import MOST, SELECT
 from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.routines.sorting import (
     I32,
@@ -82,8 +83,10 @@ def write_selection(call: RoutineCall) -> None:
     rows = Rows.of(node)
     name = f"wengert.{call.name}.{key.type.kind}.{rows.n}.{rows.stride}.{'.'.join(map(str, kth))}"
     parameters = ["ptr noalias %x", "ptr noalias %result", "ptr noalias %work", "i64 %n", "i64 %stride"]
-    call.define(finder_name(key), FINDER, lambda code: write_finder(code, Record(key)))
-    call.define(name, parameters, lambda code: Selector(RowCode(code, key, True), kth, rows).write(is_partition))
+    call.define(finder_name(key), FINDER, lambda code: write_finder(code, Record(key)), FEW_PASSES)
+    call.define(
+        name, parameters, lambda code: Selector(RowCode(code, key, True), kth, rows).write(is_partition), FEW_PASSES
+    )
     call.name = f"{call.name} by digits"
     for_each_row(call, name, rows if is_partition else rows._replace(n=len(kth)), row_workspace(node))
 

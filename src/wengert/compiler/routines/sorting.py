@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from wengert.compiler.forms.lowering import SUPPORTED, Routine
 from wengert.compiler.forms.sorted_values import SORT
+from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import BOOL, I64, PTR, Type
@@ -188,7 +189,7 @@ def write_sort(call: RoutineCall) -> None:
     method, write = ("insertion", write_insertion) if Rows.of(call.node).n <= SHORT else ("digits", write_digits)
     name = f"wengert.{call.name}.{key.type.kind}.{method}"
     parameters = ["ptr noalias %x", "ptr noalias %result", "ptr noalias %work", "i64 %n", "i64 %stride"]
-    call.define(name, parameters, lambda code: write(RowCode(code, key, has_index)))
+    call.define(name, parameters, lambda code: write(RowCode(code, key, has_index)), FEW_PASSES)
     call.name = f"{call.name} by {method}"
     rows = Rows.of(call.node)
     for_each_row(call, name, rows, row_workspace(call.node) if rows.n > SHORT else 0)
@@ -224,7 +225,7 @@ def for_each_row(call: RoutineCall, name: str, results: Rows, size: int) -> None
                 write_row(code, row, x, result, own)
 
     whole = f"{name}.{rows.n}.{rows.stride}.{rows.number}"
-    call.define(whole, ["ptr %table", "i64 %begin", "i64 %end"], write_parts)
+    call.define(whole, ["ptr %table", "i64 %begin", "i64 %end"], write_parts, FEW_PASSES)
     call.run_on_all_cores(whole, [x, result, work], PARTS, 1)
 
 

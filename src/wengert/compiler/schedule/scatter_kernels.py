@@ -89,17 +89,18 @@ def is_scattered_from_memory(schedule: Schedule, node: Operation, i: int) -> boo
 
 def reads_updated(schedule: Schedule, node: Node, updated: Node) -> bool:
     """Whether a value that is not stored is computed from one that is updated, or from what that was made of."""
-    old = {updated}
-    while isinstance(updated, Operation) and (is_update(updated) or schedule.forms[updated] is Form.VIEW):
-        updated = updated.args[0]
-        old.add(updated)
     seen, stack = {node}, [node]
     while stack:
         value = stack.pop()
-        if value in old:
-            return True
-        if value in schedule.stored or not isinstance(value, Operation):
-            continue
-        stack += [a for a in value.args if a not in seen]
-        seen.update(value.args)
-    return False
+        if value not in schedule.stored and isinstance(value, Operation):
+            stack += [a for a in value.args if a not in seen]
+            seen.update(value.args)
+    first = min([schedule.numbers[value] for value in seen])
+    while updated not in seen:
+        is_made_of_other = isinstance(updated, Operation) and (
+            is_update(updated) or schedule.forms[updated] is Form.VIEW
+        )
+        if not is_made_of_other or schedule.numbers[updated] < first:
+            return False
+        updated = updated.args[0]
+    return True

@@ -87,15 +87,20 @@ def order_steps(schedule: Schedule) -> list[Any]:
             kernel = kernels.setdefault(key, Kernel(key[0], key[1], axes))
             kernel.reductions.append(node)
             kernel.arrays |= arrays[node]
+    alike: dict[tuple[tuple[int, ...], int], list[Kernel]] = {}
+    for kernel in kernels.values():
+        if kernel.scatter is None:
+            alike.setdefault((kernel.domain, kernel.stage), []).append(kernel)
     for node in schedule.stored:
         form = schedule.forms[node]
         if form in (Form.ROUTINE, Form.FALLBACK, Form.LOOP, Form.OUTPUT, Form.REDUCE, Form.SCATTER):
             continue
         stage, domain = schedule.stages[node], schedule.domain(node)
-        alike = [k for k in kernels.values() if k.domain == domain and k.stage == stage and k.scatter is None]
-        home = next((k for k in alike if schedule.is_tiny or can_join(k.arrays, arrays[node])), None)
+        candidates = alike.setdefault((domain, stage), [])
+        home = next((k for k in candidates if schedule.is_tiny or can_join(k.arrays, arrays[node])), None)
         if home is None:
             home = kernels[node] = Kernel(domain, stage)
+            candidates.append(home)
         home.maps.append(node)
         home.arrays |= arrays[node]
     steps: list[tuple[int, int, Any]] = [(k.stage, 0, k) for k in kernels.values()] + [

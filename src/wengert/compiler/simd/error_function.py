@@ -1,4 +1,4 @@
-"""The error function and its complement.
+"""The error function, its complement, and the distribution function of the normal distribution.
 
 erfc(x) = exp(-x^2) G(t) / (1 + 2x) with t = (x - K)/(x + K): G hardly varies, and is one polynomial for all x >= 0. The
 square, the exponential and the leading terms of G are sums of two doubles. Singles are computed as doubles, with
@@ -50,6 +50,7 @@ COMPLEMENT_OF_SINGLES = (
 
 # erf(x) = 2/sqrt(pi) x + x^3 P(x^2) for |x| <= 0.5; relative error of the fit 2^-57.6.
 TWO_OVER_ROOT_PI = (1.1283791670955126, 1.533545961316588e-17)
+ROOT_HALF = (0.7071067811865476, -4.833646656726457e-17)
 ERROR_FUNCTION = (
     1.4739727724459805e-06, -1.4847310454938452e-05, 0.00012053398442297965, -0.0008548299206290084,
     0.0052239773919396035, -0.02686617063427852, 0.11283791670930726, -0.37612638903183565,
@@ -154,15 +155,40 @@ def erfc(x: Lanes) -> Lanes:
         value, n = _complement_of_single(select(size > 10.6, 10.6, size))
         value = value * _power_of_two(n)
         return select(x < 0.0, 2.0 - value, value).to("f32")
-    size = x.abs()
-    (high, low), n = _complement(select(size > 28.0, 28.0, size))
-    scale = _power_of_two(select(n < -100, -100, n))
+    return _erfc_of_double(x)
+
+
+@vector(ops.ndtr)
+def ndtr(x: Lanes) -> Lanes:
+    """The distribution function of the normal distribution: erfc(-x / sqrt(2)) / 2."""
+    if x.type.kind == "f32":
+        z = x.to("f64") * -ROOT_HALF[0]
+        size = z.abs()
+        value, n = _complement_of_single(select(size > 10.6, 10.6, size))
+        value = value * _power_of_two(n - 1)
+        return select(z < 0.0, 1.0 - value, value).to("f32")
+    z = x * -ROOT_HALF[0]
+    rest = fma(x, -ROOT_HALF[0], -z) + x * -ROOT_HALF[1]
+    return _erfc_of_double(z, select(z.abs() < 30.0, rest, 0.0))
+
+
+def _erfc_of_double(x: Lanes, rest: Lanes | None = None) -> Lanes:
+    """erfc; with a `rest`, which is tiny beside x, half of erfc(x + rest)."""
+    size = select(x.abs() > 28.0, 28.0, x.abs())
+    (high, low), n = _complement(size)
     near = _near_zero(x)
+    halvings = 0
+    if rest is not None:
+        relative_slope = -size - fma(size, size, 1.3).sqrt()  # of erfc, to a tenth
+        low = fma(high, select(x < 0.0, -rest, rest) * relative_slope, low)
+        near = Double(near.high, fma(rest, TWO_OVER_ROOT_PI[0], near.low))
+        halvings = 1
+    scale = _power_of_two(select(n < -100, -100, n))
     small = size < 0.5
     # 1 - erf(x) near zero, and 2 - erfc(-x) for negative x.
     total = fast_two_sum(select(small, x.like(1.0), 2.0), select(small, -near.high, high * -scale))
     difference = total.high + (total.low + select(small, -near.low, low * -scale))
-    return select(small | (x < 0.0), difference, _scale(high + low, n))
+    return select(small | (x < 0.0), difference * 0.5**halvings, _scale(high + low, n - halvings))
 
 
 @vector(ops.erf)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import cache, partial
 
 from wengert.compiler.forms.lowering import lowering, on_floats
-from wengert.compiler.machine.target import object_code
+from wengert.compiler.machine.translation import object_code
 from wengert.compiler.simd.lane_operations import any_lane
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import Type

@@ -1,0 +1,183 @@
+"""The translation of LLVM text to machine code, on all cores.
+
+LLVM may work in several threads if each has a module, a context and a target machine of its own. llvmlite nevertheless
+holds one lock during each of its functions, so those that take long are called without it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from itertools import compress
+from operator import not_
+from typing import Any, NamedTuple
+
+import llvmlite.binding as llvm
+
+from wengert.compiler.machine.target import STARTED, start_thread, target_machine
+from wengert.core import parallel
+
+FEW_PASSES = '"few-passes"'
+"""The attribute of functions that have few passes.
+
+It is for kernels with small matrices, whose numbers do not fit into registers anyway, and for routines whose loops wait
+for memory: nothing that left their loops would make them faster.
+"""
+
+
+class Module(NamedTuple):
+    """LLVM text.
+
+    One that `is_quick` has few passes and the fast selection of instructions, in time proportional to its length: if it
+    mostly calls functions, between which nothing stays in registers, or has many small kernels.
+    """
+
+    text: str
+    is_quick: bool = False
+
+
+def object_codes(modules: Sequence[Module]) -> list[bytes]:
+    """The machine code of modules. Threads take them, the longest first."""
+    codes = [b""] * len(modules)
+    waiting = sorted(range(len(modules)), key=lambda i: len(modules[i].text))
+    errors: list[BaseException] = []
+
+    def translate_next() -> None:
+        try:
+            while not errors:
+                i = waiting.pop()
+                codes[i] = object_code(*modules[i])
+        except IndexError:
+            pass  # nothing is left
+        except BaseException as error:  # to be raised by the caller
+            errors.append(error)
+
+    helpers = [start_thread(translate_next) for _ in range(min(parallel.num_threads(), len(modules)) - 1)]
+    translate_next()
+    for helper in filter(None, helpers):
+        helper.join()
+    if errors:
+        raise errors[0]
+    return codes
+
+
+def object_code(text: str, is_quick: bool = False) -> bytes:
+    """The machine code of a module."""
+    module = llvm.parse_assembly(text, llvm.create_context())
+    module.verify()
+    idle = _idle_quick_translators if is_quick else _idle_translators
+    translator = idle.pop() if idle else target_machine(0 if is_quick else 1)
+    (optimize_quickly if is_quick else optimize)(module, translator)
+    code = emit_object(module, translator)
+    idle.append(translator)
+    return code
+
+
+_idle_translators: list[llvm.TargetMachine] = []
+_idle_quick_translators: list[llvm.TargetMachine] = []
+"""LLVM's compilers for the target, of which a thread takes one for itself."""
+
+
+def optimize(module: llvm.ModuleRef, translator: llvm.TargetMachine) -> None:
+    """Inline functions, and optimise each; loops are neither vectorised nor unrolled: the text has vectors.
+
+    The functions have the passes of LLVM's first level. The whole pipeline of the second takes twice the time, and
+    makes no code faster that is written for vectors.
+    """
+    builder = pass_builder(translator)
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.add_ipsccp_pass()  # arguments that are the same in all calls become constants
+    passes.add_dead_arg_elimination_pass()
+    passes.add_post_order_function_attributes_pass()
+    run_passes(passes, [module], builder)
+    functions = [f for f in module.functions if not f.is_declaration]
+    marked = [any(FEW_PASSES.encode() in group for group in f.attributes) for f in functions]
+    run_passes(builder.getFunctionPassManager(), compress(functions, map(not_, marked)), builder)
+    if any(marked):
+        passes = llvm.create_new_function_pass_manager()
+        passes.add_sroa_pass()
+        passes.add_simplify_cfg_pass()
+        passes.add_new_gvn_pass()
+        run_passes(passes, compress(functions, marked), builder)
+
+
+def optimize_quickly(module: llvm.ModuleRef, translator: llvm.TargetMachine) -> None:
+    """Run few passes, whose time is proportional to the length of the code."""
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_new_gvn_pass()
+    run_passes(passes, [module], pass_builder(translator))
+
+
+def pass_builder(translator: llvm.TargetMachine) -> llvm.PassBuilder:
+    """What makes LLVM's passes for a target."""
+    tuning = llvm.create_pipeline_tuning_options(speed_level=1)
+    tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
+    return llvm.create_pass_builder(translator, tuning)
+
+
+def run_passes(passes: Any, parts: Iterable[Any], builder: llvm.PassBuilder) -> None:
+    """Run passes on a module or on functions, and free them.
+
+    llvmlite forgets to free them: the empty method of one base class hides that of the other.
+    """
+    kind = "Module" if isinstance(passes, llvm.ModulePassManager) else "Function"
+    try:
+        run = without_lock(f"LLVMPY_RunNew{kind}PassManager")
+        for part in parts:
+            run(passes, part, builder)
+    finally:
+        if type(passes)._dispose is llvm.ffi.ObjectRef._dispose:
+            llvm.newpassmanagers.NewPassManager._dispose(passes)
+
+
+def emit_object(module: llvm.ModuleRef, translator: llvm.TargetMachine) -> bytes:
+    """The machine code of an optimised module."""
+    with llvm.ffi.OutputString() as error:
+        memory = without_lock("LLVMPY_TargetMachineEmitToMemory")(translator, module, 1, error)
+        if not memory:
+            raise RuntimeError(str(error))
+    try:
+        return ctypes.string_at(llvm.ffi.lib.LLVMPY_GetBufferStart(memory), llvm.ffi.lib.LLVMPY_GetBufferSize(memory))
+    finally:
+        llvm.ffi.lib.LLVMPY_DisposeMemoryBuffer(memory)
+
+
+def without_lock(name: str) -> Callable[..., Any]:
+    """A function of llvmlite's library, without the lock that llvmlite holds during a call, if that is known."""
+    function = getattr(llvm.ffi.lib, name)
+    return getattr(function, "_cfn", function)
+
+
+SMALL_MODULE = """
+define void @increment(ptr %x, i64 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %at = getelementptr double, ptr %x, i64 %i
+  %old = load double, ptr %at
+  %new = fadd double %old, 1.0
+  store double %new, ptr %at
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+"""
+
+
+@cache
+def start_translator() -> None:
+    """Let a thread translate a small module, the first time: the system then reads the parts of LLVM that do so.
+
+    That takes ten milliseconds, in which the caller writes the text of a program.
+    """
+    thread = start_thread(object_code, SMALL_MODULE)
+    STARTED.extend([thread] if thread is not None else [])

@@ -1,0 +1,68 @@
+"""Translation of several modules at once, and functions that have few passes."""
+
+import ctypes
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.compiler.forms.prepare import prepare
+from wengert.compiler.machine.target import Loaded
+from wengert.compiler.machine.translation import FEW_PASSES, Module, object_code, object_codes
+from wengert.compiler.program.program_writer import write_program
+from wengert.core import parallel
+
+ADD = """
+define i64 @add.{number}(i64 %x) nounwind {attributes} {{
+entry:
+  %variable = alloca i64
+  store i64 %x, ptr %variable
+  %value = load i64, ptr %variable
+  %sum = add i64 %value, {number}
+  ret i64 %sum
+}}
+"""
+
+
+def add(number: int, attributes: str = "") -> str:
+    return ADD.format(number=number, attributes=attributes)
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "7"])
+@pytest.mark.parametrize("attributes", ["", FEW_PASSES])
+def test_modules_are_translated_on_all_cores_in_their_order(monkeypatch, threads, attributes):
+    monkeypatch.setenv("WENGERT_NUM_THREADS", threads)
+    modules = [Module(add(i, attributes) * (i < 20), is_quick=i % 2 == 0) for i in range(21)]
+    codes = object_codes(modules)
+    assert codes == [object_code(*module) for module in modules]
+    loaded = Loaded(codes, {})
+    for i in range(20):
+        function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(loaded.address(f"add.{i}"))
+        assert function(1000) == 1000 + i
+
+
+def test_what_llvm_rejects_is_an_error_whichever_thread_met_it(monkeypatch):
+    monkeypatch.setenv("WENGERT_NUM_THREADS", "2")
+    with pytest.raises(RuntimeError, match="parsing error"):
+        object_codes([Module(add(i) if i else "define") for i in range(6)])
+
+
+def long_program(x):
+    """Kernels that do not fuse, with other bodies each: sums of functions of all that was summed before."""
+    for i in range(1, 25):
+        x = x - wg.mean(x[i:] * (x[:-i] + i) ** (i % 5)) * (x[:1] - x[i])
+    return x
+
+
+def test_the_kernels_of_a_long_program_are_divided_among_modules(monkeypatch):
+    x = np.linspace(-1.0, 1.0, 100)
+    graph = prepare(wg.compile(long_program).trace(x), rolls=False)
+    monkeypatch.setattr(parallel, "num_threads", lambda: 3)
+    several = write_program(graph).modules
+    monkeypatch.setattr(parallel, "num_threads", lambda: 1)
+    one = write_program(graph).modules
+    assert len(several) > len(one)
+    names = lambda modules: {line for m in modules for line in m.text.split("\n") if line.startswith("define")}
+    assert names(several) == names(one)
+    monkeypatch.undo()
+    np.testing.assert_allclose(wg.compile(long_program)(x), long_program(wg.tensor(x)).numpy(), rtol=1e-12)

@@ -1,4 +1,4 @@
-"""Rolls, pads, slices and joins: the values of eager code, no guards in the interior, and no reads outside of arrays."""
+"""Rolls, pads, slices and joins: the values of eager code, no guards in the interior, no reads outside of arrays."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ MOVES = [
 
 
 def between_guards(values: np.ndarray, at_end: bool) -> np.ndarray:
-    """A copy in a page between two that cannot be read: it starts where the first ends, or ends where the other starts."""
+    """A copy between two pages that cannot be read: it starts where the first ends, or ends where the other starts."""
     page = mmap.PAGESIZE
     memory = mmap.mmap(-1, 3 * page)
     start = ctypes.addressof(ctypes.c_char.from_buffer(memory))

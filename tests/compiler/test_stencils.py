@@ -1,4 +1,4 @@
-"""Steps of stencils: what is read at several positions is stored, so programs grow linearly with the number of steps."""
+"""Steps of stencils: what is read at several positions is stored, so programs grow linearly with the steps."""
 
 from __future__ import annotations
 
@@ -116,3 +116,15 @@ def test_the_reads_of_a_concatenation_share_its_elements():
 
     specs = [Spec((n,), np.dtype(float)) for n in (1, 6, 3)]
     assert list(shares(concatenate_reads(loop_position((10,)), *specs, axis=0))) == pytest.approx([0.1, 0.6, 0.3])
+
+
+def test_windows_that_do_not_overlap_need_each_element_once():
+    """What is computed before a pooling is not stored for it."""
+
+    def pool(x):
+        y = ((x * x + 1.0) * x - 2.0) * x + 0.5
+        return np.maximum(np.maximum(y[::4], y[1::4]), np.maximum(y[2::4], y[3::4]))
+
+    x = RNG.normal(size=5000)
+    assert len([s for s in wg.compile(pool).report(x).steps if "loop over" in s]) == 1
+    np.testing.assert_array_equal(wg.compile(pool)(x), pool(x))

@@ -1,5 +1,4 @@
-"""Stencils: heat and waves by rolled arrays and by slices, and Newton's method for an equation with a second derivative.
-"""
+"""Stencils: heat and waves by rolled arrays and by slices, and Newton's method for a differential equation."""
 
 from __future__ import annotations
 

@@ -14,12 +14,13 @@ import numpy as np
 
 from wengert.compiler.forms.classify import Form
 from wengert.compiler.forms.lowering import Draw, MatrixFunction, Reduction, lowering_of, write_element
+from wengert.compiler.kernels.choices import choose, read_chosen
 from wengert.compiler.kernels.element_sources import SUM, Element, ElementSources
 from wengert.compiler.kernels.iteration import write_iteration
 from wengert.compiler.kernels.row_sums import sum_of_products
 from wengert.compiler.program.failures import OUT_OF_BOUNDS, Failure
 from wengert.compiler.program.memory_plan import Pointers
-from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, Read, flat_index, lane_stride
+from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, flat_index, lane_stride
 from wengert.compiler.schedule.gather import IndexedPosition, gather_source
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
@@ -80,9 +81,9 @@ class Elements(ElementSources):
             if element in known:
                 stack.pop()
                 continue
-            row_sum = self.row_sum(*element)
-            if row_sum is not None:
-                known[element] = row_sum
+            at_once = self.row_sum(*element) or read_chosen(self, *element)
+            if at_once is not None:
+                known[element] = at_once
                 continue
             missing = [e for e in self.sources(*element) if e not in known]
             if missing:
@@ -109,7 +110,7 @@ class Elements(ElementSources):
         assert isinstance(node, Operation)
         form = self.schedule.forms[node]
         if form is Form.CHOICE:
-            return self.choose(node, self.reads(node, position))
+            return choose(self, node, self.reads(node, position))
         if form is Form.GATHER:
             return self.gather(node, position)
         parts = [self.known[element] for element in self.sources(node, position)]
@@ -297,26 +298,6 @@ class Elements(ElementSources):
             scatter_lanes(value, base, self.evaluate(index, True), value.type.align)
 
     # Operations that are not elementwise
-
-    def choose(self, node: Operation, reads: Sequence[Read]) -> Lanes:
-        """The element of the first read whose guards hold."""
-        kind = Type.from_dtype(node.dtype).kind
-        value: Lanes | None = None
-        for read in reversed(reads):
-            known = None if read.operand is None else self.known[node.args[read.operand], read.position]
-            part = constant(self.code, 0, Type(kind)) if known is None else known.to(kind)
-            if value is None:
-                value = part
-                continue
-            condition: Lanes | None = None
-            for guard in read.guards:
-                n = self.evaluate(guard.value, True)
-                condition = self.both(condition, n.eq(0) if guard.is_zero else n >= 0)
-            assert condition is not None
-            condition, part, value = self.align([condition, part, value])
-            value = select(condition, part, value)
-        assert value is not None
-        return value
 
     def iterate(self, node: Operation, position: Position, parts: Sequence[Lanes]) -> Lanes:
         """A state after all steps of a loop, which is written once for all of its states."""

@@ -8,7 +8,7 @@ from itertools import product
 
 from wengert.compiler.forms.classify import Form, operation_cost
 from wengert.compiler.forms.lowering import MatrixFunction, lowering_of
-from wengert.compiler.kernels.borders import Interior, find_interior
+from wengert.compiler.kernels.borders import find_interior
 from wengert.compiler.kernels.element_sources import Element, ElementSources
 from wengert.compiler.kernels.iteration import vectors_at_once
 from wengert.compiler.machine.target import vector_bytes

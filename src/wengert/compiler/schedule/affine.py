@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class Counter:
-    """The counter of the loop over an axis of an `extent`, in steps of `lanes`: from `first` to `last`, or all of it."""
+    """The counter of the loop over an axis of an `extent`, in steps of `lanes`: from `first` to `last`."""
 
     __slots__ = ("axis", "extent", "first", "lanes", "last")
 

@@ -23,7 +23,7 @@ def delay_to_uses(schedule: Schedule) -> None:
         return
     for node in reversed(schedule.graph.operations):
         users = schedule.consumers.get(node, ())
-        is_stencil = node in schedule.positions and node in schedule.stored
+        is_stencil = node in schedule.reads and node in schedule.stored
         is_element = schedule.forms[node] is Form.ELEMENT and not is_stencil
         if is_element and users and all(is_used_in_loop(schedule, user, node) for user in users):
             schedule.stages[node] = max(schedule.stages[node], min([schedule.stages[user] for user in users]))

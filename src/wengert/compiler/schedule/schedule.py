@@ -29,7 +29,7 @@ from wengert.compiler.schedule.short_rows import (
     row_candidates,
     shows_rows,
 )
-from wengert.compiler.schedule.stencils import count_positions
+from wengert.compiler.schedule.stencils import count_reads
 from wengert.compiler.schedule.strides import Strides, layout_of
 from wengert.compiler.schedule.symmetric_products import read_triangles
 from wengert.compiler.schedule.unrolled_rows import can_unroll
@@ -81,7 +81,7 @@ class Schedule:
         self.reduced_along: dict[tuple, tuple[int, ...]] = {}
         self.stages: dict[Node, int] = {}
         self.costs: dict[Node, int] = {}
-        self.positions = count_positions(self)  # at which one element of a result needs a value, if several
+        self.reads = count_reads(self)  # how often a result needs each element of a value, if more than once
         for node in self.graph.nodes:
             self.decide_stage(node)
         for out in self.graph.outputs:
@@ -185,10 +185,9 @@ class Schedule:
         if form not in (*COMPUTED, Form.VIEW) or node in self.columns:
             self.stored[node] = None
             join(self, node)
-        if self.reads_early and form in (Form.GATHER, Form.VIEW) and self.is_part_of_updated(node):
-            self.store(node)
         self.costs[node] = self.cost(node)
-        if form in COMPUTED and self.is_read_apart(node):
+        is_read_early = self.reads_early and form in (Form.GATHER, Form.VIEW) and self.is_part_of_updated(node)
+        if is_read_early or (form in COMPUTED and self.is_read_apart(node)):
             self.store(node)
         if self.is_unrolled(node):
             self.unrolled.add(node)
@@ -345,7 +344,7 @@ class Schedule:
 
     def is_read_apart(self, node: Operation) -> bool:
         """Whether a value is needed at several positions, and it is cheaper to store it than to compute it at each."""
-        again = self.positions.get(node, 1) - 1
+        again = self.reads.get(node, 1.0) - 1.0
         if again * self.costs[node] <= CHEAP * words_of(node):
             return False
         bases = [self.source(a)[0] for a in node.args]

@@ -32,16 +32,17 @@ Reading = tuple[Node, Position]
 """A result, and the position at which its element needs one of a value."""
 
 
-def count_positions(schedule: Schedule) -> dict[Node, int]:
-    """The number of positions at which one element of a result needs each value, where there are several.
+def count_reads(schedule: Schedule) -> dict[Node, float]:
+    """How often a result needs each element of a value, where that is more than once.
 
-    A value that is only a part of another one does not count: the other one is stored, rather than this.
+    This is the number of positions, or less for windows that do not overlap. A value that is only a part of another one
+    does not count: the other one is stored, rather than this.
     """
     forms = schedule.forms
     if schedule.is_tiny or schedule.rows or not has_stencils(schedule):
         return {}
     seen: dict[Node, list[Reading]] = {}  # the results that need a value, and where
-    counts: dict[Node, int] = {}
+    counts: dict[Node, float] = {}
     for node in reversed(schedule.graph.operations):
         if forms[node] not in COMPUTED and forms[node] is not Form.VIEW:
             continue
@@ -51,7 +52,7 @@ def count_positions(schedule: Schedule) -> dict[Node, int]:
             len(users) == schedule.uses[node] == 1 and forms[users[0]] is not Form.VIEW and is_image(users[0], forms)
         )
         results = [result for result, _ in found] if not is_part else []
-        counts[node] = max(map(results.count, set(results)), default=0)
+        counts[node] = max([results.count(r) * r.size / max(node.size, 1) for r in set(results)], default=0.0)
         is_result = not found or len(found) > MOST_POSITIONS or (len(found) > 1 and not is_image(node, forms))
         seen[node] = [(node, loop_position(node.shape))] if is_result else list(found)
     return {node: count for node, count in counts.items() if count > 1}

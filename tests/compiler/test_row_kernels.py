@@ -189,6 +189,44 @@ def test_cross_entropy():
     np.testing.assert_allclose(gradient, slope, rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_a_cross_entropy_and_its_gradient_are_one_row_kernel(dtype):
+    """The number of labels that count is found first, and the exponentials are computed once."""
+    x, classes = RNG.standard_normal((300, 40)).astype(dtype), RNG.integers(0, 40, 300)
+    classes[[3, 77]] = -100
+    f = wg.value_and_grad(lambda x, classes: functional.cross_entropy(x, classes))
+    (fused,) = [step for step in kernels(f, x, classes) if isinstance(step, RowKernel)]
+    assert [node.shape for node in fused.maps] == [x.shape]
+    assert not any(step.domain == x.shape for step in kernels(f, x, classes))
+    value, gradient = wg.compile(f)(x, classes)
+    seen = classes != -100
+    wide = np.asarray(x, np.longdouble)
+    weights = np.exp(wide) / np.exp(wide).sum(1, keepdims=True)
+    expected = -np.log(weights[seen, classes[seen]]).mean()
+    slope = np.where(seen[:, None], weights - (classes[:, None] == np.arange(40)), 0) / seen.sum()
+    tolerance = 50 * np.finfo(dtype).eps
+    np.testing.assert_allclose(value, expected, rtol=tolerance)
+    np.testing.assert_allclose(gradient, slope, rtol=0, atol=tolerance * np.abs(slope).max())
+
+
+def test_short_rows_beside_long_ones():
+    """Short rows are unrolled, and long ones are row kernels, also in one program."""
+    x, a = RNG.standard_normal((200, 300)), RNG.standard_normal((500, 3, 3)) + 4 * np.eye(3)
+
+    def loss(x, a):
+        probabilities = functional.softmax(x, -1)
+        return (probabilities * x).sum() + np.sin(np.linalg.inv(a)).sum()
+
+    f = wg.value_and_grad(loss, (0, 1))
+    assert Schedule(prepare(wg.trace(f, x, a))).rows == (500,)
+    fused = [step for step in kernels(f, x, a) if isinstance(step, RowKernel)]
+    assert [step.count for step in fused] == [200]
+    found, expected = wg.compile(f)(x, a), f(x, a)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-12)
+    for y, z in zip(found[1], expected[1], strict=True):
+        np.testing.assert_allclose(y, z, rtol=1e-10, atol=1e-13)
+
+
 def test_attention_is_not_unrolled():
     q, k, v = RNG.standard_normal((3, 2, 4, 32, 16))
     f = wg.grad(
@@ -208,3 +246,13 @@ def test_short_rows_before_a_loop_with_several_results():
 
     x = np.linspace(0.1, 1.0, 192).reshape(64, 3)
     np.testing.assert_allclose(wg.compile(wg.grad(loss))(x), wg.grad(loss)(x), rtol=1e-12)
+
+
+def test_an_expensive_function_of_short_rows_has_lanes_of_its_own():
+    """One number for each of many short rows is computed for several rows at once."""
+    x, w = np.random.default_rng(0).standard_normal((50, 10)), np.ones(10)
+    step = lambda w: np.sum(np.exp(np.tanh(x) @ w)) + w
+    report = wg.compile(step).report(w)
+    assert any(line.endswith("loop over [50] -> sum f64[]") for line in report.steps)
+    assert any("loop over [50, 10] -> sum f64[50]" in line for line in report.steps)
+    np.testing.assert_allclose(wg.compile(step)(w), step(w), rtol=1e-13)

@@ -13,6 +13,8 @@ from benchmarks.workloads.faces import Face, write_for_jax, write_for_torch, wri
 
 COLUMNS, FEATURES = 1000, 768
 TOKENS, WIDTH, HEADS = 128, 128, 4
+CAUSAL_HEADS, CAUSAL_SIZE = 8, 64
+CLASSES = 1000
 
 
 class Layers(NamedTuple):
@@ -22,6 +24,8 @@ class Layers(NamedTuple):
     layer_norm: Callable
     gelu: Callable
     attention: Callable
+    causal_attention: Callable
+    cross_entropy: Callable
 
 
 def wengert_layers() -> Layers:
@@ -32,6 +36,8 @@ def wengert_layers() -> Layers:
         lambda x, scale, shift: functional.layer_norm(x, x.shape[-1], scale, shift),
         functional.gelu,
         functional.scaled_dot_product_attention,
+        lambda q, k, v: functional.scaled_dot_product_attention(q, k, v, is_causal=True),
+        functional.cross_entropy,
     )
 
 
@@ -42,10 +48,21 @@ def jax_layers() -> Layers:
         mean, variance = x.mean(-1, keepdims=True), x.var(-1, keepdims=True)
         return (x - mean) / jax.numpy.sqrt(variance + 1e-5) * scale + shift
 
-    def attention(q: Any, k: Any, v: Any) -> Any:
-        return jax.nn.dot_product_attention(*[a.swapaxes(1, 2) for a in (q, k, v)]).swapaxes(1, 2)
+    def attention(q: Any, k: Any, v: Any, is_causal: bool = False) -> Any:
+        moved = [a.swapaxes(1, 2) for a in (q, k, v)]
+        return jax.nn.dot_product_attention(*moved, is_causal=is_causal).swapaxes(1, 2)
 
-    return Layers(jax.nn.softmax, layer_norm, partial(jax.nn.gelu, approximate=False), attention)
+    def cross_entropy(x: Any, labels: Any) -> Any:
+        return -jax.numpy.take_along_axis(jax.nn.log_softmax(x), labels[:, None], axis=-1).mean()
+
+    return Layers(
+        jax.nn.softmax,
+        layer_norm,
+        partial(jax.nn.gelu, approximate=False),
+        attention,
+        partial(attention, is_causal=True),
+        cross_entropy,
+    )
 
 
 def torch_layers() -> Layers:
@@ -57,6 +74,8 @@ def torch_layers() -> Layers:
         lambda x, scale, shift: functional.layer_norm(x, x.shape[-1:], scale, shift),
         functional.gelu,
         functional.scaled_dot_product_attention,
+        partial(functional.scaled_dot_product_attention, is_causal=True),
+        functional.cross_entropy,
     )
 
 
@@ -86,12 +105,33 @@ def transformer_data(n: int) -> tuple:
     return params, normal(rng, n, TOKENS, WIDTH), normal(rng, n, TOKENS, WIDTH)
 
 
+def causal_data(n: int) -> tuple:
+    """Queries, keys and values of n tokens, and a weight for each result."""
+    rng = np.random.default_rng(0)
+    draw = lambda: normal(rng, 1, CAUSAL_HEADS, n, CAUSAL_SIZE)
+    return [draw(), draw(), draw()], draw()
+
+
+def entropy_data(n: int) -> tuple:
+    """Scores of classes, and labels."""
+    rng = np.random.default_rng(0)
+    return normal(rng, n, CLASSES), rng.integers(0, CLASSES, n)
+
+
 def softmax_loss(x: Any, weights: Any, face: Face, layers: Layers) -> Any:
     return face.numpy.sum(layers.softmax(x) * weights)
 
 
 def layer_norm_loss(params: Any, weights: Any, face: Face, layers: Layers) -> Any:
     return face.numpy.sum(layers.layer_norm(*params) * weights)
+
+
+def causal_loss(operands: Any, weights: Any, face: Face, layers: Layers) -> Any:
+    return face.numpy.sum(layers.causal_attention(*operands) * weights)
+
+
+def entropy_loss(x: Any, labels: Any, face: Face, layers: Layers) -> Any:  # noqa: ARG001  # as the other losses
+    return layers.cross_entropy(x, labels)
 
 
 def transformer_loss(params: Any, x: Any, y: Any, face: Face, layers: Layers) -> Any:
@@ -131,6 +171,21 @@ workloads = [
         layer_norm_data,
         layer_norm_loss,
         {"small": 100, "large": 4_096},
+    ),
+    _workload(
+        "cross-entropy",
+        "the cross-entropy of 100 and 4 096 rows of 1 000 classes with labels, float32, and its gradient",
+        entropy_data,
+        entropy_loss,
+        {"small": 100, "large": 4_096},
+    ),
+    _workload(
+        "attention",
+        "causal attention of 8 heads of 64 features on 128 and 1 024 tokens, float32: a weighted sum, and gradients in "
+        "queries, keys and values",
+        causal_data,
+        causal_loss,
+        {"small": 128, "large": 1_024},
     ),
     _workload(
         "transformer",

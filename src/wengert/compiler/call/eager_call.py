@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiler.entry.entry_signature import EntrySignature
 from wengert.compiler.entry.entry_values import Argument
 from wengert.compiler.entry.python_objects import is_supported
 from wengert.compiler.forms.lowering import FLOATS
@@ -34,9 +35,9 @@ def program_of(
     """The program of one operation, on inputs with these numbers; None if NumPy would run a part of it."""
     inputs = [Input(spec) for spec in specs]
     node = make_operation(primitive, [inputs[i] for i in operands], **dict(params))
-    arguments = [Argument("array", spec) for spec in specs] if is_supported() else None
+    signature = EntrySignature([Argument("array", spec) for spec in specs], node.spec) if is_supported() else None
     with LOCK:
-        program = load_or_compile(Graph(inputs, [node]), arguments, node.spec, primitive.name)
+        program = load_or_compile(Graph(inputs, [node]), signature, primitive.name)
     return None if program.build.program.fallbacks else program
 
 

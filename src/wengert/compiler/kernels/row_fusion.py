@@ -1,7 +1,8 @@
 """Which kernels of a schedule become parts of row kernels.
 
 A kernel that reduces along its last axes starts a row kernel. Those that follow join it if they have as many rows, read
-what the row kernel makes in the same row only, and wait for nothing that is computed in between.
+what the row kernel makes in the same row only, and wait for nothing that is computed in between. Kernels that they wait
+for, and that do not need the row kernel themselves, are moved to before it: the number of labels of a cross-entropy.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from wengert.compiler.kernels.loop_plan import PIECES, LoopPlan
 from wengert.compiler.schedule.affine import flat_index
 from wengert.compiler.schedule.row_kernels import RowKernel, RowPart, outer_axes
 from wengert.compiler.schedule.schedule_steps import Kernel
+from wengert.compiler.schedule.short_rows import in_rows
 from wengert.graph.ir import Node, Operation
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ def fuse_rows(schedule: Schedule) -> list[Any]:
     """The steps of a schedule, with row kernels instead of the kernels that they consist of."""
     steps = schedule.steps
     is_first = lambda step: is_plain(schedule, step) and can_start(step)
-    if schedule.is_tiny or schedule.rows or not any(map(is_first, steps)):
+    if schedule.is_tiny or not any(map(is_first, steps)):
         return steps
     return RowFusion(schedule).fuse()
 
@@ -48,11 +50,15 @@ def can_start(kernel: Kernel) -> bool:
 
 
 class Candidate(RowKernel):
-    """A row kernel to which kernels are added: its `members`, what each part makes, and the bytes of one row."""
+    """A row kernel to which kernels are added: its `members`, what each part makes, and the bytes of one row.
+
+    `before` are kernels that were moved to before it. Its place is an even number, and theirs the odd one before that.
+    """
 
     def __init__(self, count: int, stage: int, place: int):
         super().__init__(count, stage)
         self.place = place
+        self.before: list[Kernel] = []
         self.members: list[Kernel] = []
         self.homes: dict[Node, int] = {}
         self.used: dict[Node, None] = {}
@@ -71,6 +77,7 @@ class RowFusion:
         self.schedule = schedule
         self.readers: dict[Node, list[Any]] = {}
         self.makers: dict[Node, int] = {}  # the places of steps that make values, in the new order
+        self.steps_of: dict[Node, Any] = {}  # these steps
         self.places: list[Any] = []
         self.place_of: dict[Any, int] = {}
         self.known_reads: dict[Any, set[Node]] = {}
@@ -88,18 +95,48 @@ class RowFusion:
         for step in [step for step in self.places if is_plain(self.schedule, step)]:
             home = next((c for c in reversed(self.candidates) if self.can_move(step, c) and self.join(c, step)), None)
             if home is not None:
-                self.places[self.place_of[step]] = None
+                self.places[self.place_of[step] // 2] = None
                 self.put(step, home)
-        found = [self.finish(step) if isinstance(step, Candidate) else step for step in self.places]
+        found: list[Any] = []
+        for step in self.places:
+            found += [*step.before, self.finish(step)] if isinstance(step, Candidate) else [step]
         return [step for step in found if step is not None]
 
     def put(self, step: Any, home: Candidate | None) -> None:
         """Note where a step is, and what it makes there."""
         if home is None:
             self.places.append(step)
-        place = self.place_of[step] = len(self.places) - 1 if home is None else home.place
+        place = self.place_of[step] = 2 * (len(self.places) - 1) if home is None else home.place
         outputs = step.roots if isinstance(step, Kernel) else (step, *self.schedule.outputs_of(step))
         self.makers |= dict.fromkeys(outputs, place)
+        self.steps_of |= dict.fromkeys(outputs, step)
+
+    def find_independent(self, candidate: Candidate, values: Collection[Node]) -> list[Kernel] | None:
+        """The kernels that make values and come after a row kernel, in their order; None if they have to."""
+        found: dict[Kernel, None] = {}
+
+        def collect(node: Node) -> bool:
+            """Whether a value is made before the row kernel, or can be."""
+            step = self.steps_of.get(node)
+            if step is None or self.makers[node] < candidate.place or step in found:
+                return True
+            place = self.makers[node]
+            if place % 2 or not isinstance(step, Kernel) or self.places[place // 2] is not step:
+                return False
+            if not all(map(collect, self.values_read(step))):
+                return False
+            found[step] = None
+            return True
+
+        return list(found) if all(map(collect, values)) else None
+
+    def move_before(self, candidate: Candidate, kernels: Collection[Kernel]) -> None:
+        """Move kernels to before a row kernel."""
+        for kernel in kernels:
+            self.places[self.place_of[kernel] // 2] = None
+            candidate.before.append(kernel)
+            self.place_of[kernel] = candidate.place - 1
+            self.makers |= dict.fromkeys(kernel.roots, candidate.place - 1)
 
     def can_move(self, kernel: Kernel, candidate: Candidate) -> bool:
         """Whether all steps that read what a kernel makes come after a row kernel."""
@@ -120,7 +157,7 @@ class RowFusion:
         if not can_start(kernel):
             return None
         count = math.prod(kernel.domain[: min(kernel.axes)])
-        started = Candidate(count, kernel.stage, len(self.places))
+        started = Candidate(count, kernel.stage, 2 * len(self.places))
         if count >= FEWEST_ROWS and self.join(started, kernel):
             self.candidates.append(started)
             self.places.append(started)
@@ -139,7 +176,8 @@ class RowFusion:
         is_related = not candidate.members or inside or kernel.arrays & candidate.arrays
         if outer is None or not is_related or candidate.row_bytes([*reads, *kernel.roots]) > ROW_BYTES:
             return False
-        if any(self.makers.get(node, -1) >= candidate.place for node in reads - inside):
+        earlier = self.find_independent(candidate, reads - inside)
+        if earlier is None:
             return False
         axes = tuple([axis for axis in kernel.axes if axis >= outer])
         if not is_along_rows(kernel, outer, candidate.count):
@@ -147,13 +185,23 @@ class RowFusion:
         part = RowPart(kernel.domain, outer, axes if axes == kernel.axes else (), reads)
         part.maps = kernel.maps
         part.reductions, part.sums = (kernel.reductions, []) if axes == kernel.axes else ([], kernel.reductions)
-        if inside and not self.reads_rows(candidate, part, inside):
+        if inside and not self.reads_rows(candidate, part, inside) or self.is_slow_by_rows(candidate, part):
             return False
+        self.move_before(candidate, earlier)
         self.add(candidate, part, inside)
         candidate.members.append(kernel)
         candidate.arrays |= kernel.arrays
         candidate.used |= dict.fromkeys([*reads, *kernel.roots])
         return True
+
+    def is_slow_by_rows(self, candidate: Candidate, part: RowPart) -> bool:
+        """Whether a part has one number for each row, and takes longer for it than the rest of the row kernel.
+
+        In a loop of its own it has SIMD lanes.
+        """
+        row = lambda p: math.prod(p.domain[p.outer :])
+        longest = max(map(row, candidate.parts), default=0)
+        return row(part) == 1 < longest and LoopPlan(part, self.schedule).work > candidate.count * longest
 
     def reads_rows(self, candidate: Candidate, part: RowPart, inside: set[Node]) -> bool:
         """Whether a part reads values of the row kernel in the same row only."""
@@ -295,8 +343,13 @@ class RowFusion:
 
 
 def is_plain(schedule: Schedule, step: Any) -> bool:
-    """Whether a step is a kernel that may become part of a row kernel; one that stores pieces has other rows."""
+    """Whether a step is a kernel that may become part of a row kernel.
+
+    One that stores pieces has other rows, and in one over short rows these are unrolled.
+    """
     if not isinstance(step, Kernel) or isinstance(step, RowKernel) or step.scatters or 0 in step.domain:
+        return False
+    if schedule.rows and (step.domain == schedule.rows or any(in_rows(node, schedule.rows) for node in step.roots)):
         return False
     return not any(node in schedule.pieces for node in step.maps)
 

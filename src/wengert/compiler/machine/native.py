@@ -31,7 +31,7 @@ from wengert.compiler.kernels.threads import THREADS, parallel_address
 from wengert.compiler.machine import target
 from wengert.compiler.machine.fingerprint import CacheEntry
 from wengert.compiler.machine.target import start_thread
-from wengert.compiler.machine.translation import Module, object_codes, start_translator
+from wengert.compiler.machine.translation import Module, object_codes
 from wengert.compiler.program.failures import FAILURES
 from wengert.compiler.program.kept_memory import KEPT, allow_kept_memory
 from wengert.compiler.program.program import FIRST_FAILURE, NO_MEMORY, Program
@@ -56,8 +56,6 @@ _llvm_lock: Any = getattr(llvm.ffi.lib, "_lock", None)
 def _hold_locks() -> None:
     """Before a fork, wait for threads that use LLVM: the child could never acquire its lock."""
     LOCK.acquire()
-    for thread in target.STARTED:
-        thread.join()
     _llvm_lock.__enter__()
 
 
@@ -192,7 +190,6 @@ def compile_graph(
 ) -> Build:
     """graph -> passes -> schedule -> memory plan -> LLVM text -> machine code."""
     start = time.perf_counter()
-    start_translator()
     optimised = prepare(graph, rolls)
     program = write_program(optimised, updates)
     pool = start_thread(parallel_address) if program.uses_threads else None  # translated when it is first needed

@@ -15,6 +15,7 @@ import numpy as np
 from wengert.core.array import UFUNCS
 from wengert.core.definition import Case, Definition, Trial
 from wengert.core.facts import NO_FACTS, Facts
+from wengert.core.native import for_large_arrays
 from wengert.core.primitive import OperationFunction, Primitive, register
 
 ARGUMENTS = ("x", "y", "z")
@@ -56,7 +57,7 @@ def add_operation(trial: Trial, **definition: Any) -> OperationFunction:
 
 def is_arithmetic(primitive: Primitive) -> bool:
     """Whether an operation is elementwise and its implementation calls nothing: then it runs on numbers of any kind."""
-    code = getattr(primitive.impl, "__code__", None)
+    code = getattr(getattr(primitive.impl, "__wrapped__", primitive.impl), "__code__", None)
     return primitive.kind == "elementwise" and code is not None and not (code.co_names or code.co_freevars)
 
 
@@ -86,7 +87,9 @@ def elementwise(
     For `domain`, `singular` and `params` see `Trial`. `real_output` marks real functions of complex arguments. For
     `dead`, `taylor` and `facts` see `Definition`.
     """
-    return add_operation(
+    if not params:
+        impl = for_large_arrays(impl, len(rules), facts)
+    op = add_operation(
         Trial(domain=domain, singular=singular or {}, params=params or {}),
         name=name,
         impl=impl,
@@ -99,6 +102,9 @@ def elementwise(
         conforms=True if real_output else None,
         facts=facts,
     )
+    if not params:
+        impl.large_calls.primitive = op.primitive  # type: ignore[attr-defined]  # of for_large_arrays
+    return op
 
 
 def linear(

@@ -159,20 +159,22 @@ def load_or_compile(
     rolls: bool = True,
     uses: Sequence[StateUse] = (),
     is_taped: bool = False,
+    callers: str = "",
 ) -> NativeProgram:
     """The program of a graph, from disk if it was compiled before; with an entry for Python if it has `arguments`.
 
     `updates` pairs inputs with the outputs that replace them after a run, `uses` says which tensors the entry reads and
-    writes. With `rolls`, parts of the graph that repeat themselves become loops.
+    writes. With `rolls`, parts of the graph that repeat themselves become loops. `callers` is the text of further
+    functions, which call the program on all cores.
     """
     states = states_of(uses, [node.spec for node in graph.outputs], is_taped)
-    signature = repr((arguments, result, tuple(updates), rolls, states))
+    signature = repr((arguments, result, tuple(updates), rolls, states)) + callers
     kept = CacheEntry(graph.fingerprint, signature) if is_portable(graph) else None
     stored = kept.load() if kept is not None else None
     if stored is not None:
         with contextlib.suppress(Exception):  # whatever cannot be read is compiled again
             return NativeProgram(pickle.loads(stored), arguments, name, True, uses)
-    build = compile_graph(graph, arguments, result, updates, rolls, states)
+    build = compile_graph(graph, arguments, result, updates, rolls, states, callers)
     if kept is not None:
         with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError, RecursionError):
             kept.store(pickle.dumps(build))
@@ -186,14 +188,18 @@ def compile_graph(
     updates: Sequence[tuple[int, int]] = (),
     rolls: bool = True,
     states: States = NO_STATES,
+    callers: str = "",
 ) -> Build:
     """graph -> passes -> schedule -> memory plan -> LLVM text -> machine code."""
     start = time.perf_counter()
     optimised = prepare(graph, rolls)
     program = write_program(optimised, updates)
-    callers = DECLARE_RUN + RELEASED if releases_gil(program) else ""
-    if arguments is not None and result is not None:
+    if callers:
+        program, callers = program._replace(uses_threads=True), DECLARE_RUN + callers
+    elif arguments is not None and result is not None:
         callers = DECLARE_RUN + entry.write_entry(arguments, result, releases_gil(program), states)
+    elif releases_gil(program):
+        callers = DECLARE_RUN + RELEASED
     has_loops = states.records > 0  # others only compare and call
     modules = {program.text: False, program.quick_text: True, callers: not has_loops}
     modules.pop("", None)

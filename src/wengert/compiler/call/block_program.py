@@ -47,7 +47,7 @@ class BlockProgram:
         self.table = _table_type(_HEAD + len(graph.inputs) + len(graph.outputs))
 
     def __call__(self, size: int, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
-        """Fill outputs, arrays of `size` elements, which are C-contiguous and aligned as the inputs are."""
+        """Fill outputs, arrays of `size` elements. All are contiguous, aligned objects of the class ndarray itself."""
         table = self.table(size, 0, *map(id, inputs), *map(id, outputs))
         self.run(table)
         if table[1]:

@@ -107,7 +107,7 @@ def as_number(x: Any, dtype: np.dtype | None, shape: tuple[int, ...]) -> np.ndar
             return None
     if not isinstance(x, np.ndarray | np.generic) or x.dtype not in ROWS or (x.ndim and x.shape != shape):
         return None
-    return np.asarray(x)[(0,) * x.ndim].reshape(())  # broadcast from one number
+    return np.array(np.asarray(x)[(0,) * x.ndim], x.dtype)  # broadcast from one number
 
 
 @lru_cache(MOST_KERNELS)

@@ -9,8 +9,9 @@ of elements. From then on a vector kernel runs them, which is compiled, or read 
 has the same results each time, and a few calls cost nothing. The functions of a kernel may differ from NumPy's in the
 last digit; arithmetic does not.
 
-The calls of other operations are native from the first large one. `WENGERT_EAGER_KERNELS=0` leaves everything to NumPy.
-The compiler is imported when it is first needed; NumPy runs what has no program.
+Reductions and operations on stacks of matrices follow the same rule for each signature (`by_signature`), because their
+programs have shapes. Convolutions and pooling are native from the first large call on. `WENGERT_EAGER_KERNELS=0` leaves
+everything to NumPy. The compiler is imported when it is first needed; NumPy runs what has no program.
 """
 
 from __future__ import annotations
@@ -40,6 +41,12 @@ faster than NumPy, with all that is around them.
 """
 CHEAP, EXPENSIVE = 1, 8
 """The nanoseconds that NumPy takes for an element, roughly."""
+REDUCED_ARRAY, REDUCED = 1 << 16, 2
+"""The same two figures for reductions."""
+STACK_ARRAY, STACKED = 1 << 12, 32
+"""The same for operations on stacks of matrices."""
+MOST_SIGNATURES = 256
+"""The number of signatures of one operation whose time is counted."""
 PAYS = 1 << 26
 """The nanoseconds that NumPy spends on large calls before a kernel is compiled: about as long as that takes."""
 
@@ -168,3 +175,56 @@ def for_large_arrays(impl: Callable[..., Any], arity: int, facts: Facts) -> Call
     if isinstance(impl, np.ufunc):
         run.__dict__["ufunc"] = impl
     return run
+
+
+class LargeSignatures:
+    """The large calls of an operation whose programs have shapes; `spent` is NumPy's time for each signature."""
+
+    __slots__ = ("impl", "nanoseconds", "primitive", "spent")
+
+    def __init__(self, impl: Callable[..., Any], nanoseconds: int):
+        self.impl, self.nanoseconds = impl, nanoseconds
+        self.primitive: Primitive | None = None
+        self.spent: dict[tuple[Any, ...], int] = {}
+
+    def run(self, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """The result: of a program if that pays, otherwise of NumPy."""
+        if not IS_ON or self.primitive is None or not all(x.__class__ is np.ndarray for x in operands):
+            return self.impl(*operands, **params)
+        try:
+            key = tuple([(x.shape, x.dtype.char) for x in operands]), tuple(params.items())
+            if len(self.spent) >= MOST_SIGNATURES:
+                self.spent.clear()
+            spent = self.spent[key] = min(self.spent.get(key, 0) + operands[0].size * self.nanoseconds, PAYS)
+        except TypeError:  # a parameter has no hash
+            spent = 0
+        found = run_natively(self.primitive, operands, params) if spent == PAYS else None
+        return self.impl(*operands, **params) if found is None else found
+
+
+def by_signature(impl: Callable[..., Any], least: int, nanoseconds: int) -> Callable[..., Any]:
+    """The implementation of an operation, with programs for signatures that come again on large arrays.
+
+    `least` is the number of elements of the first operand, and `nanoseconds` what NumPy takes for one of them.
+    """
+    calls = LargeSignatures(impl, nanoseconds)
+    ndarray = np.ndarray
+
+    def run(x: Any, *others: Any, **params: Any) -> Any:
+        if x.__class__ is ndarray and x.size >= least:
+            return calls.run((x, *others), params)
+        return impl(x, *others, **params)
+
+    run.__dict__.update(getattr(impl, "__dict__", {}))
+    run.__dict__.update(__wrapped__=impl, large_calls=calls)
+    return run
+
+
+def for_reductions(impl: Callable[..., Any]) -> Callable[..., Any]:
+    """The implementation of a reduction, with programs for large arrays."""
+    return by_signature(impl, REDUCED_ARRAY, REDUCED)
+
+
+def for_stacks(impl: Callable[..., Any]) -> Callable[..., Any]:
+    """The implementation of an operation on matrices, with programs for large stacks of them."""
+    return by_signature(impl, STACK_ARRAY, STACKED)

@@ -23,7 +23,7 @@ from wengert.compiler.call.block_program import (
 from wengert.compiler.forms.lowering import FLOATS, Instructions, expansion, lowering
 from wengert.core.aspects import primitive_of
 from wengert.core.native import native_call
-from wengert.core.primitive import TABLE, Primitive
+from wengert.core.primitive import TABLE, Primitive, plain_impl
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Input, Node, make_operation
 from wengert.ops.elementwise.arithmetic import subtract
@@ -132,7 +132,7 @@ def kernel_of(
 
 def report_errors(primitive: Primitive, rows: LongOperands, params: dict[str, Any], flags: np.ndarray) -> None:
     """Let NumPy warn or raise for the blocks that have results other than finite ones."""
-    impl = primitive.impl.__wrapped__  # type: ignore[attr-defined]  # of for_large_arrays
+    impl = plain_impl(primitive)
     for number in np.flatnonzero(flags != 0).tolist():
         part = block_slice(number, rows.size)
         impl(*[x.reshape(-1, order=rows.order)[part] if is_long else x[()] for x, is_long in rows.operands], **params)

@@ -144,6 +144,9 @@ SURVEYED = {
     "hypot": Function(mpmath.hypot, np.hypot),
     "erf": Function(mpmath.erf, None, (-6.5, 6.5), (0.5, 0.8, 3.0, 6.0, -0.5)),
     "erfc": Function(_erfc, None, (-6.5, 28.0), (0.5, -0.5, 3.0, 9.19, 10.054, 26.543, 27.226, 28.0)),
+    "ndtr": Function(
+        lambda x: _erfc(-x / mpmath.sqrt(2)) / 2, None, (-39.0, 9.0), (0.0, 0.7, -0.7, -12.99, -14.2, -37.5, -38.4)
+    ),
     "lgamma": Function(
         _lgamma, None, (-8.0, 8.0), (1.0, 2.0, 2.5, 3.0, 0.5, -0.25, -1.5, -2.45702473822, -2.74768264673, 2.56e305)
     ),

@@ -24,6 +24,7 @@ TINY = {
     "lorenz-for": 5,
     "rnn-scan": 3,
     "lstm-scan": 3,
+    "gru-scan": 3,
     "hmm": 4,
     "descent": 3,
     "neural-ode": 2,

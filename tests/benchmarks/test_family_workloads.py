@@ -33,7 +33,11 @@ TINY = dict.fromkeys(FAMILY_WORKLOADS, 40) | {
     "quantum-pairs": 3,
     "warp": 16,
     "transformer": 1,
+    "conv-network": 2,
+    "conv-separable": 1,
     "embedding": 300,
+    "n-body": 5,
+    "network-hessian": 3,
 }
 PEER = """
 import json, sys

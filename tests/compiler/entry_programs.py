@@ -6,7 +6,8 @@ import pytest
 
 from wengert.compiler.entry import entry, python_objects
 from wengert.compiler.entry.entry import callable_from
-from wengert.compiler.entry.entry_values import Argument, ResultTree
+from wengert.compiler.entry.entry_signature import EntrySignature, ResultTree
+from wengert.compiler.entry.entry_values import Argument
 from wengert.compiler.machine.target import Loaded, object_code
 from wengert.core.spec import Spec
 
@@ -52,17 +53,19 @@ end:
 """
 
 
-def load_entry(run: str, arguments=(), result: ResultTree = (), release_gil=False) -> Loaded:
-    return Loaded(
-        object_code(entry.write_entry(arguments, result, release_gil) + run), python_objects.python_addresses()
-    )
+def load_entry(run: str, signature: EntrySignature, release_gil=False) -> Loaded:
+    return Loaded(object_code(entry.write_entry(signature, release_gil) + run), python_objects.python_addresses())
+
+
+def identity_of(signature: EntrySignature, status: int = 0, release_gil: bool = False):
+    """A native function that returns copies of the leaves of its arguments."""
+    run = copies([argument.spec for argument in signature.leaves], status)
+    return callable_from(load_entry(run, signature, release_gil), signature)
 
 
 def identity_entry(values, result: ResultTree | None = None, status: int = 0, release_gil: bool = False):
     """A native function of values like these that returns copies of them, by default in a tuple."""
     arguments = [argument for value in values if (argument := Argument.of(value))]
     assert len(arguments) == len(values)
-    specs = [argument.spec for argument in arguments]
-    return callable_from(
-        load_entry(copies(specs, status), arguments, tuple(specs) if result is None else result, release_gil)
-    )
+    whole = tuple([argument.spec for argument in arguments]) if result is None else result
+    return identity_of(EntrySignature(arguments, whole), status, release_gil)

@@ -17,6 +17,7 @@ from tests.compiler.entry_programs import copies, identity_entry, load_entry, ne
 from wengert.compiler.entry import entry
 from wengert.compiler.entry.ctypes_call import Caller
 from wengert.compiler.entry.entry import callable_from
+from wengert.compiler.entry.entry_signature import EntrySignature
 from wengert.compiler.entry.entry_values import Argument
 from wengert.compiler.machine.target import object_code
 from wengert.core.spec import Spec
@@ -76,9 +77,10 @@ def test_results_belong_to_the_caller():
 
 @needs_support
 def test_code_lives_as_long_as_the_function():
-    loaded = load_entry(copies([Spec.of(X)]), [Argument.of(X)], Spec.of(X))
+    signature = EntrySignature([Argument.of(X)], Spec.of(X))
+    loaded = load_entry(copies([Spec.of(X)]), signature)
     code = weakref.ref(loaded)
-    f = callable_from(loaded, "squares")
+    f = callable_from(loaded, signature, "squares")
     del loaded
     gc.collect()
     assert code() is not None
@@ -136,9 +138,13 @@ end:
 def test_two_runs_at_once(native):
     """Each run waits until the other has begun, which ends only if neither holds the GIL."""
     a, b = np.zeros(1, np.int64), np.zeros(1, np.int64)
-    arguments = [Argument.of(a), Argument.of(b)]
-    loaded = load_entry(WAIT, arguments, (), release_gil=True)
-    f = callable_from(loaded) if native else lambda *args: Caller(loaded, [Spec.of(a)] * 2, [], release_gil=True)(args)
+    signature = EntrySignature([Argument.of(a), Argument.of(b)], ())
+    loaded = load_entry(WAIT, signature, release_gil=True)
+    f = (
+        callable_from(loaded, signature)
+        if native
+        else lambda *args: Caller(loaded, [Spec.of(a)] * 2, [], release_gil=True)(args)
+    )
     results = []
     threads = [
         threading.Thread(target=lambda args=args: results.append(f(*args)), daemon=True) for args in ((a, b), (b, a))
@@ -174,14 +180,19 @@ assert good and os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 def test_code_from_another_process():
     """Addresses are not in the code: what one process compiled, another loads."""
     run = copies([Spec.of(X)])
-    code = object_code(entry.write_entry([Argument.of(X)], (Spec.of(X),)) + run)
+    code = object_code(entry.write_entry(EntrySignature([Argument.of(X)], (Spec.of(X),))) + run)
     script = """
 import sys, numpy as np
 from wengert.compiler.entry import entry
 from wengert.compiler.entry import python_objects
+from wengert.compiler.entry.entry_signature import EntrySignature
+from wengert.compiler.entry.entry_values import Argument
 from wengert.compiler.machine import target
-f = entry.callable_from(target.Loaded(sys.stdin.buffer.read(), python_objects.python_addresses()))
+from wengert.core.spec import Spec
 x = np.arange(6.0).reshape(2, 3) + 1
+signature = EntrySignature([Argument.of(x)], (Spec.of(x),))
+loaded = target.Loaded(sys.stdin.buffer.read(), python_objects.python_addresses())
+f = entry.callable_from(loaded, signature)
 assert np.array_equal(f(x)[0], x) and f(1) is NotImplemented
 """
     subprocess.run([sys.executable, "-c", script], input=code, check=True, timeout=120)

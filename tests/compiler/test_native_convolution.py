@@ -9,7 +9,7 @@ from tests.oracle import numerical_gradient
 
 import wengert as wg
 from wengert.compiler.kernels import threads
-from wengert.compiler.routines.convolution import blocks, sums
+from wengert.compiler.routines.convolution import blocks, filters, sums
 from wengert.compiler.routines.convolution.buffer import Buffer
 from wengert.compiler.routines.convolution.correlation import Geometry, result_sums, signal_sums
 from wengert.ops.signal.convolution import _convolution, _convolution_filters, _convolution_signals
@@ -76,6 +76,15 @@ SHAPES = {
     "depthwise": ((2, 5, 9, 17), (5, 1, 3, 3), ONE | {"padding": ((1, 1), (1, 1)), "groups": 5}),
     "several strips": ((1, 24, 40, 60), (5, 24, 3, 3), ONE | {"padding": ((1, 1), (1, 1))}),
     "strips and steps": ((1, 24, 45, 60), (5, 24, 3, 3), ONE | {"padding": ((1, 1), (1, 1)), "stride": (2, 2)}),
+    "windows side by side": ((2, 3, 13, 18), (5, 3, 4, 3), ONE | {"stride": (4, 3)}),
+    "wide windows": ((2, 2, 31, 33), (5, 2, 7, 7), ONE | {"padding": ((3, 3), (3, 3)), "stride": (2, 2)}),
+    "many phases": ((2, 6, 23, 19), (4, 3, 7, 6), ONE | {"padding": ((2, 3), (0, 1)), "stride": (5, 4), "groups": 2}),
+    "many phases and gaps": ((1, 2, 30, 31), (3, 2, 3, 4), ONE | {"stride": (5, 6), "dilation": (4, 3)}),
+    "signals that few windows reach": (
+        (1, 2, 40, 9),
+        (3, 2, 2, 1),
+        ONE | {"stride": (17, 4), "padding": ((9, 0), (5, 3))},
+    ),
     "filters that leave the cache": ((1, 40, 6, 9), (30, 40, 3, 3), ONE | {"padding": ((1, 1), (1, 1))}),
 }
 
@@ -119,17 +128,45 @@ def test_signals_with_more_axes_join_the_batch():
     np.testing.assert_allclose(compiled(x), f(x), atol=1e-13)
 
 
-def test_what_numpy_runs():
-    """Filters of several convolutions, integers, and phases in large numbers."""
-    cases = [
-        (wg.vmap(lambda x, w: wg.signal.convolution(x, w)), (np.ones((2, 1, 1, 4)), np.ones((2, 1, 1, 2)))),
-        (lambda x, w: wg.signal.convolution(x, w), (np.ones((1, 1, 4), int), np.ones((1, 1, 2), int))),
-        (lambda x, w: wg.signal.convolution_transpose(x, w, 5), (np.ones((1, 1, 2, 2)), np.ones((1, 1, 5, 5)))),
-    ]
-    for f, operands in cases:
-        compiled = wg.compile(f)
-        assert compiled.report(*operands).fallbacks
-        np.testing.assert_array_equal(compiled(*operands), f(*operands))
+STACKS = [((3,), (3,)), ((), (3,)), ((3,), ()), ((2, 1), (3,)), ((2, 3), (1, 1))]
+
+
+@pytest.mark.parametrize("size", [(3, 2), (1, 2), (1, 1)])
+@pytest.mark.parametrize(("first", "second"), STACKS)
+def test_stacks_of_signals_and_filters(first, second, size):
+    """Against one convolution after the other."""
+    padding = ((0, 0), (0, 0)) if size[0] == 1 else ((1, 0), (1, 1))
+    options = ONE | {"stride": (1, 2), "padding": padding}
+    x, w = RNG.normal(size=(*first, 2, 3, 5, 8)), RNG.normal(size=(*second, 4, 3, *size))
+    for f, (a, b) in three_operations(x, w, **options):
+        for first_operand in (a, a[(0,) * (a.ndim - 4)]):
+            operands = first_operand, b
+            compiled = wg.compile(f)
+            assert not compiled.report(*operands).fallbacks
+            stack = np.broadcast_shapes(*[o.shape[:-4] for o in operands])
+            whole = [np.broadcast_to(o, stack + o.shape[-4:]) for o in operands]
+            found = compiled(*operands)
+            assert found.shape[:-4] == stack
+            for item in np.ndindex(stack):
+                np.testing.assert_allclose(found[item], f(*[o[item] for o in whole]), atol=1e-13)
+
+
+def test_gradients_of_each_element_of_a_batch_are_native():
+    x, w = RNG.normal(size=(4, 2, 6, 9)), RNG.normal(size=(3, 2, 3, 3))
+    gradient = wg.grad(lambda w, x: (wg.signal.convolution(x[None], w, padding=1) ** 2).sum())
+    compiled = wg.compile(wg.vmap(gradient, (None, 0)))
+    assert not compiled.report(w, x).fallbacks
+    np.testing.assert_allclose(compiled(w, x), [gradient(w, one) for one in x], rtol=1e-12)
+
+
+@pytest.mark.parametrize(("types", "stride"), [((int, int), 1), ((np.float32, np.float64), 1), ((int, int), 5)])
+def test_what_numpy_runs(types, stride):
+    """Integers, and two dtypes."""
+    operands = [np.ones(shape, dtype) for shape, dtype in zip([(1, 1, 2, 3), (1, 1, 5, 5)], types, strict=True)]
+    f = lambda x, w: wg.signal.convolution_transpose(x, w, stride)
+    compiled = wg.compile(f)
+    assert compiled.report(*operands).fallbacks
+    np.testing.assert_array_equal(compiled(*operands), f(*operands))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -143,7 +180,12 @@ def test_special_values_stay_in_their_windows(value):
         np.testing.assert_array_equal(np.isfinite(found), f(mark, np.ones_like(b)) == 0)
 
 
-@pytest.mark.parametrize("name", ["whole vectors", "narrow rows", "depthwise", "several strips", "strips and steps"])
+OF_THREADS = [
+    *("whole vectors", "narrow rows", "depthwise", "several strips", "strips and steps", "wide windows", "many phases"),
+]
+
+
+@pytest.mark.parametrize("name", OF_THREADS)
 def test_the_number_of_threads_changes_no_bit(name, monkeypatch):
     x, w, options = SHAPES[name]
     x, w = RNG.normal(size=(9, *x[1:])).astype("f4"), RNG.normal(size=w).astype("f4")
@@ -165,7 +207,7 @@ def test_the_number_of_threads_changes_no_bit(name, monkeypatch):
 
 def geometry(lengths, size, stride=(1, 1, 1), before=(0, 0, 0)):
     positions = tuple((n + 2 * b - k) // s + 1 for n, k, s, b in zip(lengths, size, stride, before, strict=True))
-    return Geometry("f32", 2, 1, 4, 8, lengths, size, positions, stride, before, (1, 1, 1))
+    return Geometry("f32", 1, (False, False), 2, 1, 4, 8, lengths, size, positions, stride, before, (1, 1, 1))
 
 
 @pytest.mark.parametrize("stride", [1, 2, 3])
@@ -186,9 +228,26 @@ def test_sums_of_a_block_fit_into_registers():
             assert block.channels * block.rows * block.vectors < blocks.register_count()
 
 
+@pytest.mark.parametrize("size", [(1, 1, 1), (1, 3, 3), (1, 7, 7), (1, 1, 160), (3, 3, 3), (5, 2, 11)])
+def test_cuts_have_every_tap_once(size):
+    parts = filters.FilterParts(geometry((9, 40, 200), size))
+    period = parts.cuts[-1].stop
+    heads = range(0, len(parts.taps), period)
+    assert sorted(head + i for cut in parts.cuts for head in heads for i in cut) == list(range(len(parts.taps)))
+    assert parts.filters * (max(map(len, parts.cuts)) + 1) < blocks.register_count()
+
+
+def test_strips_of_large_signals_fit_into_the_first_cache():
+    g = geometry((1, 200, 200), (1, 7, 7))
+    parts = filters.FilterParts(g)
+    assert parts.strip < g.positions[1]
+    assert parts.bytes_of(parts.strip) <= filters.TOGETHER
+    assert filters.FilterParts(geometry((1, 9, 9), (1, 3, 3))).strip == 7
+
+
 def test_signals_without_padding_are_read_where_they_are():
-    assert sums.Units(result_sums(geometry((1, 20, 64), (1, 5, 5)))).workspace == 0
-    assert sums.Units(result_sums(geometry((1, 20, 64), (1, 5, 5), before=(0, 2, 2)))).workspace > 0
+    assert sums.CorrelationParts(result_sums(geometry((1, 20, 64), (1, 5, 5)))).workspace == 0
+    assert sums.CorrelationParts(result_sums(geometry((1, 20, 64), (1, 5, 5), before=(0, 2, 2)))).workspace > 0
 
 
 def test_a_buffer_separates_remainders():

@@ -1,4 +1,4 @@
-"""The native gradient of the largest elements of windows: the bits of NumPy's, ties and NaN included."""
+"""Native windows and their gradients: the bits of NumPy's, ties and NaN included."""
 
 from __future__ import annotations
 
@@ -40,6 +40,36 @@ def test_places_have_the_bits_of_numpy(name, dtype):
     assert compiled(t, x).tobytes() == f(t, x).tobytes()
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("name", SLIDING)
+def test_spreads_have_the_bits_of_numpy(name, dtype):
+    x, windows, t = problem(name, dtype)
+    t.flat[::5] = -0.0
+    f = lambda t: window_spread(t, windows=windows, lengths=x.shape[-len(windows) :])
+    compiled = wg.compile(f)
+    assert not compiled.report(t).fallbacks
+    assert compiled(t).tobytes() == f(t).tobytes()
+
+
+@pytest.mark.parametrize("name", SLIDING)
+def test_spreads_are_the_transpose_of_sums(name):
+    """For small integers, whose sums are exact."""
+    x, windows, t = problem(name, "f8")
+    x, t = RNG.integers(-9, 9, x.shape).astype("f8"), RNG.integers(-9, 9, t.shape).astype("f8")
+    spread = wg.compile(lambda t: window_spread(t, windows=windows, lengths=x.shape[-len(windows) :]))
+    assert (spread(t) * x).sum() == (t * window_sum(x, windows=windows)).sum()
+
+
+@pytest.mark.parametrize("operation", [window_sum, lambda x, windows: window_pick(x, x, windows=windows)])
+def test_large_windows_have_the_bits_of_numpy(operation):
+    x = RNG.normal(size=(2, 17, 23)).astype("f4")
+    windows = sliding_windows((17, 23), (7, 8), (2, 3), (1, 1))
+    f = lambda x: operation(x, windows=windows)
+    compiled = wg.compile(f)
+    assert not compiled.report(x).fallbacks
+    assert compiled(x).tobytes() == f(x).tobytes()
+
+
 def test_the_gradient_is_that_of_the_chosen_elements():
     x = RNG.normal(size=(2, 3, 9, 12))
     f = lambda x: (wg.nn.functional.max_pool2d(x, 3, 2, 1) ** 3).sum()
@@ -54,11 +84,12 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch):
     x = RNG.normal(size=(16, 8, 33, 33)).astype("f4")
     windows = sliding_windows((33, 33), (3, 3), (2, 2), (1, 1))
     t = RNG.normal(size=(16, 8, 16, 16)).astype("f4")
-    expected = window_place(t, x, windows=windows)
+    f = lambda t, x: (window_place(t, x, windows=windows), window_spread(t, windows=windows, lengths=(33, 33)))
+    expected = [a.tobytes() for a in f(t, x)]
     for count in ("1", "2", "5"):
         monkeypatch.setenv("WENGERT_NUM_THREADS", count)
-        compiled = wg.compile(lambda t, x: window_place(t, x, windows=windows))
-        assert all(compiled(t, x).tobytes() == expected.tobytes() for _ in range(3))
+        compiled = wg.compile(f)
+        assert all([a.tobytes() for a in compiled(t, x)] == expected for _ in range(3))
     threads.THREADS.value = 1
 
 

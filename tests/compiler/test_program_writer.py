@@ -11,7 +11,8 @@ import pytest
 
 import wengert as wg
 from wengert.compiler.entry.entry import write_entry
-from wengert.compiler.entry.entry_values import MOST_VALUES, Argument, fits_entry
+from wengert.compiler.entry.entry_signature import MOST_VALUES, EntrySignature
+from wengert.compiler.entry.entry_values import Argument
 from wengert.compiler.forms.prepare import prepare
 from wengert.compiler.program.program_writer import write_program
 
@@ -67,9 +68,14 @@ def test_little_is_put_on_the_stack(name):
 
 def test_an_entry_puts_few_values_on_the_stack():
     argument = Argument.of(1.0)
-    assert fits_entry([argument] * (MOST_VALUES - 1), argument.spec)
-    assert not fits_entry([argument] * MOST_VALUES, argument.spec)
-    assert stack_bytes(write_entry([argument] * (MOST_VALUES - 1), argument.spec)) <= 32 * MOST_VALUES
+    most = EntrySignature([argument] * (MOST_VALUES - 1), argument.spec)
+    assert most.fits
+    assert not EntrySignature([argument] * MOST_VALUES, argument.spec).fits
+    assert stack_bytes(write_entry(most)) <= 32 * MOST_VALUES
+    tree = EntrySignature([[argument] * 50, {"a": (argument,) * 50}], {"b": argument.spec})
+    assert tree.fits
+    assert stack_bytes(write_entry(tree)) <= 32 * MOST_VALUES
+    assert not EntrySignature([[[argument] * (MOST_VALUES - 2)]], argument.spec).fits
 
 
 def test_programs_run_on_a_small_stack():

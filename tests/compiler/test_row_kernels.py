@@ -208,3 +208,13 @@ def test_short_rows_before_a_loop_with_several_results():
 
     x = np.linspace(0.1, 1.0, 192).reshape(64, 3)
     np.testing.assert_allclose(wg.compile(wg.grad(loss))(x), wg.grad(loss)(x), rtol=1e-12)
+
+
+def test_an_expensive_function_of_short_rows_has_lanes_of_its_own():
+    """One number for each of many short rows is computed for several rows at once."""
+    x, w = np.random.default_rng(0).standard_normal((50, 10)), np.ones(10)
+    step = lambda w: np.sum(np.exp(np.tanh(x) @ w)) + w
+    report = wg.compile(step).report(w)
+    assert any(line.endswith("loop over [50] -> sum f64[]") for line in report.steps)
+    assert any("loop over [50, 10] -> sum f64[50]" in line for line in report.steps)
+    np.testing.assert_allclose(wg.compile(step)(w), step(w), rtol=1e-13)

@@ -51,6 +51,28 @@ def lstm_loss(params: Any, inputs: Any, targets: Any, face: Face) -> Any:
     return m.mean((hs - targets) ** 2)
 
 
+def gru_loss(params: Any, inputs: Any, targets: Any, face: Face) -> Any:
+    """The same for gated recurrent units."""
+    m = face.numpy
+    W, U, b = params
+
+    def step(h: Any, z: Any) -> tuple:
+        update, reset, candidate = m.split(z, 3, axis=1)
+        from_update, from_reset, from_candidate = m.split(h @ U, 3, axis=1)
+        keep = face.sigmoid(update + from_update)
+        found = m.tanh(candidate + face.sigmoid(reset + from_reset) * from_candidate)
+        h = keep * h + (1.0 - keep) * found
+        return h, h
+
+    _, hs = face.scan(step, m.zeros((BATCH, HIDDEN), np.float32), inputs @ W + b)
+    return m.mean((hs - targets) ** 2)
+
+
+LAYERS = (
+    ("rnn-scan", "a recurrent network", 1, rnn_loss),
+    ("lstm-scan", "an LSTM", 4, lstm_loss),
+    ("gru-scan", "a GRU", 3, gru_loss),
+)
 workloads = [
     Workload(
         name,
@@ -63,8 +85,8 @@ workloads = [
         reference="wengert",
         family="loops",
     )
-    for name, what, gates in (("rnn-scan", "a recurrent network", 1), ("lstm-scan", "an LSTM", 4))
+    for name, what, gates, _ in LAYERS
 ]
-for made, loss in zip(workloads, (rnn_loss, lstm_loss), strict=True):
+for made, (*_, loss) in zip(workloads, LAYERS, strict=True):
     write_for_wengert(made, loss)
     write_for_jax(made, loss)

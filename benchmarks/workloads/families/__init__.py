@@ -5,15 +5,21 @@ from __future__ import annotations
 from benchmarks.workload import Workload
 from benchmarks.workloads.families import (
     attention,
+    bodies,
+    convolution,
     counting,
     fourier,
+    fractal,
     gaussian,
     kalman,
+    network,
+    options,
     quantile,
     quantum,
     regression,
     rows,
     small_matrices,
+    stencils,
     warp,
 )
 
@@ -27,7 +33,9 @@ FAMILY_WORKLOADS: dict[str, Workload] = {
         fourier.real,
         fourier.both,
         warp.workload,
+        bodies.workload,
         *attention.workloads,
+        *convolution.workloads,
         rows.embedding,
         rows.factorisation,
         *gaussian.normals,
@@ -35,6 +43,11 @@ FAMILY_WORKLOADS: dict[str, Workload] = {
         regression.negative_binomial,
         regression.hmc,
         quantile.workload,
+        options.workload,
+        network.per_sample,
+        network.hessian,
         *counting.workloads,
+        fractal.workload,
+        *stencils.workloads,
     )
 }

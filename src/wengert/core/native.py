@@ -170,11 +170,7 @@ def for_large_arrays(impl: Callable[..., Any], arity: int, facts: Facts) -> Call
         return impl(x, y, z)
 
     run: Callable[..., Any] = (unary, binary, ternary)[arity - 1]
-    run.__dict__.update(getattr(impl, "__dict__", {}))
-    run.__dict__.update(__wrapped__=impl, large_calls=calls)
-    if isinstance(impl, np.ufunc):
-        run.__dict__["ufunc"] = impl
-    return run
+    return attach(run, impl, calls)
 
 
 class LargeSignatures:
@@ -215,14 +211,34 @@ def by_signature(impl: Callable[..., Any], least: int, nanoseconds: int) -> Call
             return calls.run((x, *others), params)
         return impl(x, *others, **params)
 
-    run.__dict__.update(getattr(impl, "__dict__", {}))
-    run.__dict__.update(__wrapped__=impl, large_calls=calls)
-    return run
+    return attach(run, impl, calls)
 
 
 def for_reductions(impl: Callable[..., Any]) -> Callable[..., Any]:
-    """The implementation of a reduction, with programs for large arrays."""
-    return by_signature(impl, REDUCED_ARRAY, REDUCED)
+    """The implementation of a reduction of one array, with programs for large ones.
+
+    Small arrays are frequent here, so the function is written with the parameters of `impl`, as in `primitive.py`.
+    """
+    calls = LargeSignatures(impl, REDUCED)
+    code = impl.__code__
+    _, *names = code.co_varnames[: code.co_argcount]
+    given, named = ", ".join(names), ", ".join([f"{name!r}: {name}" for name in names])
+    is_large = f"x.__class__ is ndarray and x.size >= {REDUCED_ARRAY}"
+    text = f"lambda x, {given}: run((x,), {{{named}}}) if {is_large} else impl(x, {given})"
+    run: Callable[..., Any] = eval(text, {"run": calls.run, "ndarray": np.ndarray, "impl": impl})
+    run.__defaults__ = impl.__defaults__
+    return attach(run, impl, calls)
+
+
+def attach(
+    run: Callable[..., Any], impl: Callable[..., Any], calls: LargeCalls | LargeSignatures
+) -> Callable[..., Any]:
+    """Give a function that runs an implementation what is known of that, and its large calls."""
+    run.__dict__.update(getattr(impl, "__dict__", {}))
+    run.__dict__.update(__wrapped__=impl, large_calls=calls)
+    if isinstance(impl, np.ufunc):
+        run.__dict__["ufunc"] = impl
+    return run
 
 
 def for_stacks(impl: Callable[..., Any]) -> Callable[..., Any]:

@@ -24,7 +24,7 @@ from wengert.core.errors import TrackedValueError, user_error, user_line
 from wengert.core.facts import VIEW
 from wengert.core.foreign import is_foreign, read_foreign
 from wengert.core.levels import highest_value
-from wengert.core.spec import Spec
+from wengert.core.spec import PLAIN, Spec
 
 UNTRIED = Trial()
 
@@ -260,9 +260,6 @@ def gives_constants(primitive: Primitive) -> bool:
 
 
 SHAPED = (Array, np.ndarray, np.generic)
-
-PLAIN = frozenset((np.ndarray, bool, int, float, complex, *np.sctypeDict.values()))
-"""Classes of constants that need no conversion; most constants have one of these."""
 
 
 def as_constant(x: Any) -> Any:

@@ -9,6 +9,9 @@ import numpy as np
 __all__ = ["Spec"]
 
 
+PLAIN = frozenset((np.ndarray, bool, int, float, complex, *np.sctypeDict.values()))
+"""Classes of arrays and numbers that need no conversion, and are leaves of trees; most constants have one of these."""
+
 UNKNOWN = -1
 """The length of a sequence with as many slices as a loop with a condition makes steps."""
 

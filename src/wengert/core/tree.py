@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from wengert.core.errors import user_error
-from wengert.core.spec import Spec
+from wengert.core.spec import PLAIN, Spec
 
 __all__ = ["flatten", "map", "unflatten"]
 
@@ -58,6 +58,8 @@ class Branch:
 
 def _open(tree: Any) -> tuple[Any, tuple[Any, ...], list[Any]] | None:
     """Type, keys and children of a container; None for a leaf."""
+    if tree.__class__ in PLAIN:  # hot: most leaves are
+        return None
     if tree is None:
         return type(None), (), []
     if isinstance(tree, dict):
@@ -89,17 +91,19 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
     >>> flatten({"w": [1, 2], "b": (3, None)})
     ([1, 2, 3], dict(w: list(*, *), b: tuple(*, NoneType())))
     """
+    leaves: list[Any] = []
+    structure = _take_apart(tree, leaves)
+    return leaves, structure
+
+
+def _take_apart(tree: Any, leaves: list[Any]) -> Structure:
+    """The structure of a tree, whose leaves are appended to others."""
     opened = _open(tree)
     if opened is None:
-        return [tree], LEAF
+        leaves.append(tree)
+        return LEAF
     make, keys, children = opened
-    leaves: list[Any] = []
-    structures = []
-    for child in children:
-        part, structure = flatten(child)
-        leaves += part
-        structures.append(structure)
-    return leaves, Structure(make, keys, tuple(structures))
+    return Structure(make, keys, tuple([_take_apart(child, leaves) for child in children]))
 
 
 def unflatten(structure: Structure, leaves: Any) -> Any:
@@ -123,6 +127,8 @@ def _build(structure: Structure, leaves: Iterator[Any]) -> Any:
             raise user_error(ValueError, "There are fewer leaves than the structure has") from None
     make, keys, children = structure
     parts = [_build(child, leaves) for child in children]
+    if make is tuple or make is list:
+        return make(parts)
     if make is type(None):
         return None
     if hasattr(make, "_fields"):

@@ -16,8 +16,8 @@ from wengert.control.values import match_given
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import has_user_tensor, is_own
-from wengert.core.primitive import PLAIN, SHAPED, as_operand
-from wengert.core.spec import Spec
+from wengert.core.primitive import SHAPED, as_operand
+from wengert.core.spec import PLAIN, Spec
 from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import LEAF, Branch, Structure, flatten, is_alike, leaf_paths, unflatten
 from wengert.core.tree import map as map_tree

@@ -1,6 +1,7 @@
 """The native code of the operations: a file for each family, and `simd/` for the mathematical functions."""
 
 from wengert.compiler.aspects import (
+    attention,
     by_numpy,
     complex_numbers,
     contraction,

@@ -46,7 +46,7 @@ lowering.without(
     *(entropy.xlogy, entropy.xlog1py, entropy.entr, entropy.rel_entr, entropy.kl_div),
     entropy.logit,
     *(error.erfinv, error.erfcinv, error._erfcx),
-    *(error.ndtr, error.log_ndtr, error.ndtri),
+    *(error.log_ndtr, error.ndtri),
     *(gamma.gamma, gamma.beta, gamma.betaln, gamma._polygamma_op, gamma._zeta),
     *(incomplete.gammainc_in_order, incomplete.gammaincc, incomplete.betainc_in_order),
     *(integrals._expn, integrals._si, integrals._ci, integrals._lambertw),

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiler.forms.lowering import Instructions, lowering, on_floats, on_numbers, on_scalars
+from wengert.compiler.forms.iterations import ITERATED
+from wengert.compiler.forms.lowering import Instructions, Iteration, lowering, on_floats, on_numbers, on_scalars
 from wengert.compiler.simd.lanes import Lanes, select
 from wengert.ops.elementwise import arithmetic, choices, complex_numbers, trigonometric
 from wengert.ops.reductions.sums import root
@@ -24,6 +25,8 @@ def identity(x: Lanes) -> Lanes:
 
 lowering.enter(on_numbers(identity, cost=0), arithmetic.positive, complex_numbers.conj, complex_numbers.real)
 lowering.enter(on_numbers(lambda x: x.like(0), cost=0), complex_numbers.imag)
+
+lowering.enter(Iteration(), ITERATED)
 
 # Arithmetic
 

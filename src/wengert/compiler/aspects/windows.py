@@ -1,6 +1,6 @@
 """Windows: elements of all windows are slices, which are combined elementwise.
 
-The gradient of the largest elements of windows that overlap is a routine.
+The gradients of windows that overlap are routines: of the largest elements, and of sums.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ import numpy as np
 
 from wengert.compiler.forms.lowering import expansion, lowering
 from wengert.compiler.routines.window_places import PLACES
+from wengert.compiler.routines.window_spreads import SPREADS
 from wengert.graph.ir import is_a
 from wengert.ops.elementwise.arithmetic import add
 from wengert.ops.elementwise.choices import maximum, where
 from wengert.ops.elementwise.predicates import isnan
-from wengert.ops.indexing.key import Index
-from wengert.ops.indexing.subscripts import _scatter
 from wengert.ops.shape.casting import _stop_gradient
 from wengert.ops.shape.reshaping import broadcast_to, expand_dims, reshape
 from wengert.ops.signal import windows as ops
 
-MANY = 32
-"""Windows of more elements are left to NumPy: each of them is read by itself."""
+MOST_CHOICES, MOST_TERMS = 32, 100
+"""The largest numbers of elements of windows that are chosen one by one, and that are folded; NumPy takes others."""
 
 
 lowering.enter(PLACES, ops.window_place)
+lowering.enter(SPREADS, ops.window_spread)
 
 
-def is_native(windows: ops.Windows) -> bool:
+def is_native(windows: ops.Windows, most: int = MOST_CHOICES) -> bool:
     """Whether windows are few slices."""
     count = math.prod(map(len, windows))
-    return count <= MANY and all(isinstance(indices, range) for elements in windows for indices in elements)
+    return count <= most and all(isinstance(indices, range) for elements in windows for indices in elements)
 
 
 def fold_windows(x: Any, windows: ops.Windows, combine: Callable) -> Any:
@@ -60,11 +60,13 @@ def larger_elements(x: Any, windows: ops.Windows) -> list[Any]:
 @expansion(ops.window_pick)
 def expand_window_pick(u: Any, x: Any, windows: ops.Windows) -> Any:
     """The largest element, or one choice for each element of a window."""
-    if not is_native(windows) or x.dtype.kind != "f":
+    if x.dtype.kind != "f":
         return None
     node = x.node.args[0] if is_a(x.node, _stop_gradient) else x.node
     if node is u.node:
-        return fold_windows(u, windows, maximum)
+        return fold_windows(u, windows, maximum) if is_native(windows, MOST_TERMS) else None
+    if not is_native(windows):
+        return None
     first, *others = [u[ops.window_key(element)] for element in product(*windows)]
     for part, is_larger in zip(others, larger_elements(x, windows), strict=True):
         first = where(is_larger, part, first)
@@ -88,28 +90,16 @@ def expand_window_place(t: Any, x: Any, windows: ops.Windows) -> Any:
 @expansion(ops.window_sum)
 def expand_window_sum(x: Any, windows: ops.Windows) -> Any:
     """Sums of slices."""
-    return fold_windows(x, windows, add) if is_native(windows) else None
+    return fold_windows(x, windows, add) if is_native(windows, MOST_TERMS) else None
 
 
 @expansion(ops.window_spread)
 def expand_window_spread(t: Any, windows: ops.Windows, lengths: ops.Lengths) -> Any:
-    """Each element of a tile is that of its window; others are added up."""
-    if not is_native(windows):
-        return None
-    shape = (*t.shape[: t.ndim - len(lengths)], *lengths)
+    """Each element of a tile is that of its window."""
     sizes = ops.tile_size(windows, lengths)
     if sizes is None:
-        return scatter_elements([t] * math.prod(map(len, windows)), windows, np.broadcast_to(np.int8(0), shape))
+        return None
     axes = tuple([t.ndim - len(sizes) + 2 * i + 1 for i in range(len(sizes))])
     lead = t.shape[: t.ndim - len(sizes)]
     tiles = [n for size, length in zip(sizes, lengths, strict=True) for n in (length // size, size)]
-    return reshape(broadcast_to(expand_dims(t, axes), (*lead, *tiles)), shape)
-
-
-def scatter_elements(parts: list[Any], windows: ops.Windows, like: Any) -> Any:
-    """The sum of arrays, each with one element of all windows."""
-    total: Any = None
-    for part, element in zip(parts, product(*windows), strict=True):
-        placed = _scatter(part, key=Index(ops.window_key(element)), shape=like.shape)
-        total = placed if total is None else total + placed
-    return total
+    return reshape(broadcast_to(expand_dims(t, axes), (*lead, *tiles)), (*lead, *lengths))

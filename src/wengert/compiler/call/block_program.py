@@ -41,7 +41,7 @@ class BlockProgram:
 
     def __init__(self, graph: Graph, name: str):
         with LOCK:
-            self.program = load_or_compile(graph, None, None, name, callers=write_callers(graph))
+            self.program = load_or_compile(graph, None, name, callers=write_callers(graph))
         self.run = _Run(self.program.loaded.address(RUN_BLOCKS))
         self.is_native = not self.program.build.program.fallbacks
         self.table = _table_type(_HEAD + len(graph.inputs) + len(graph.outputs))

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.call.captures import Captures
-from wengert.compiler.entry.entry_values import MOST_STATES, Argument, Nothing, ResultTree, fits_entry, is_native_dtype
+from wengert.compiler.entry.entry_signature import MOST_STATES, Constant, EntrySignature, Nothing
+from wengert.compiler.entry.entry_values import Argument, is_native_dtype
 from wengert.compiler.entry.program_state import StateUse
 from wengert.compiler.entry.python_objects import is_supported
 from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
@@ -77,11 +78,11 @@ class Signature:
         self.first_captured = len(self.graph.inputs) - len(self.captured)
         self.first_assigned = len(self.graph.outputs) - len(self.assignments)
         self.is_taped, self.removed, self.guards = run.is_taped, run.removed, run.guards
-        positional, keywords = structure.children
-        is_flat = all(child is LEAF for child in positional.children) and not keywords.children
-        self.arguments = (
-            [Argument.of(x) if is_traced(x) else None for x in plain] if is_flat and not any(fixed) else None
-        )
+        described = [
+            Argument.of(x) if is_traced(x) and not is_fixed else Constant.of(x)
+            for x, is_fixed in zip(plain, fixed, strict=True)
+        ]
+        self.arguments = described_tree(structure, iter(described), Constant(None))
         self.known: dict[Any, Callable] = {}
         self._native: NativeProgram | None = None
 
@@ -136,7 +137,7 @@ class Signature:
                 if self._native is None:
                     self._native = load_or_compile(
                         self.graph,
-                        *self.entry_signature(),
+                        self.entry_signature(),
                         self.name,
                         self.updates(),
                         self.rolls,
@@ -166,8 +167,8 @@ class Signature:
         if entry is None or self.entry_result is not None:
             return entry
 
-        def call(*args: Any) -> Any:
-            outs = entry(*args)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            outs = entry(*args, **kwargs) if kwargs else entry(*args)
             return outs if outs is NotImplemented else unflatten(structure, outs)
 
         return call
@@ -177,21 +178,21 @@ class Signature:
         return [node.spec for node in self.graph.outputs[: self.first_assigned]]
 
     @cached_property
-    def entry_result(self) -> ResultTree | None:
+    def entry_result(self) -> Any:
         """The result as the native entry makes it; None if it makes a tuple of its leaves instead."""
-        return result_tree(self.result, iter(self.result_specs()))
+        specs = [spec if is_native_dtype(spec.dtype) else None for spec in self.result_specs()]
+        return described_tree(self.result, iter(specs), Nothing())
 
-    def entry_signature(self) -> tuple[list[Argument] | None, ResultTree | None]:
+    def entry_signature(self) -> EntrySignature | None:
         """The arguments and the result of the native entry; None if there is none."""
         if self.arguments is None or not is_supported() or not self.is_lasting or len(self.uses()) > MOST_STATES:
-            return None, None
+            return None
         if not all(is_native_dtype(node.dtype) for node in (*self.graph.inputs, *self.graph.outputs)):
-            return None, None
+            return None
         result = tuple(self.result_specs()) if self.entry_result is None else self.entry_result
-        arguments = [a for a in self.arguments if a is not None]
-        if len(arguments) < len(self.arguments) or not fits_entry(arguments, result):
-            return None, None
-        return arguments, result
+        arguments, keywords = self.arguments
+        signature = EntrySignature(arguments, result, keywords)
+        return signature if signature.fits else None
 
     def refuse_assignments(self, leaves: Sequence[Any]) -> None:
         """Raise an error if a transform around the call would batch or differentiate an assigned value."""
@@ -365,14 +366,18 @@ def lift_captured(graph: Graph) -> tuple[Graph, list]:
     return Graph(inputs, outputs, graph.arguments, graph.result), [node.value for node in captured]
 
 
-def result_tree(structure: Structure, specs: Iterator[Spec]) -> ResultTree | None:
-    """The result of a native entry; None unless it consists of nested tuples of arrays and None."""
+def described_tree(structure: Structure, leaves: Iterator[Any], nothing: Any) -> Any:
+    """The tree of arguments or of results of a native entry, with descriptions of the leaves, and of None.
+
+    None if a leaf has no description, or if there are containers other than tuples, lists and dicts of plain keys.
+    """
     if structure is LEAF:
-        spec = next(specs)
-        return spec if is_native_dtype(spec.dtype) else None
+        return next(leaves)
     if structure.make is type(None):
-        return Nothing()
-    if structure.make is not tuple:
+        return nothing
+    parts = [described_tree(child, leaves, nothing) for child in structure.children]
+    if any(part is None for part in parts):
         return None
-    parts = [result_tree(child, specs) for child in structure.children]
-    return None if None in parts else tuple(parts)  # type: ignore[arg-type]  # None is not among them
+    if structure.make is dict and all(type(key) in (str, int) for key in structure.keys):
+        return dict(zip(structure.keys, parts, strict=True))
+    return structure.make(parts) if structure.make in (tuple, list) else None

@@ -161,15 +161,14 @@ class Compiled(Generic[P, R]):
         self.entries: tuple[Callable, ...] = ()  # the native entries of the last calls
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        if not kwargs:
-            result: R = self.fast(*args)
-            if result is not NotImplemented:
+        result: R = self.fast(*args) if not kwargs else self.fast(*args, **kwargs)
+        if result is not NotImplemented:
+            return result
+        last = self.fast
+        for entry in self.entries:
+            if entry is not last and (result := entry(*args, **kwargs)) is not NotImplemented:
+                self.fast = entry
                 return result
-            last = self.fast
-            for entry in self.entries:
-                if entry is not last and (result := entry(*args)) is not NotImplemented:
-                    self.fast = entry
-                    return result
         return self.general(args, kwargs)
 
     def general(self, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -265,6 +264,6 @@ def modules_by_value(pickler: FrameType) -> Collection[str]:
     return ("__main__", *known.get("_PICKLE_BY_VALUE_MODULES", ())) if is_cloudpickle else ()
 
 
-def no_entry(*_: Any) -> Any:
+def no_entry(*_: Any, **__: Any) -> Any:
     """Takes no arguments, until there is a native entry."""
     return NotImplemented

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler import aspects as aspects  # fills in the native code of operations
+from wengert.compiler.entry.entry_signature import EntrySignature
 from wengert.compiler.entry.entry_values import Argument
 from wengert.compiler.entry.python_objects import is_supported
 from wengert.compiler.forms.lowering import FLOATS, Alternatives, Reduction, expansion, lowering
@@ -37,9 +38,9 @@ def program_of(
     node = make_operation(primitive, [inputs[i] for i in operands], **dict(params))
     is_single = node.spec.__class__ is Spec
     outputs = [node] if is_single else [make_operation(OUTPUT, [node], index=i) for i in range(len(node.spec))]
-    arguments = [Argument("array", spec) for spec in specs] if is_supported() else None
+    signature = EntrySignature([Argument("array", spec) for spec in specs], node.spec) if is_supported() else None
     with LOCK:
-        program = load_or_compile(Graph(inputs, outputs), arguments, node.spec, primitive.name)
+        program = load_or_compile(Graph(inputs, outputs), signature, primitive.name)
     return None if program.build.program.fallbacks else program
 
 

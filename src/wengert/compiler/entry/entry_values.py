@@ -1,25 +1,13 @@
-"""What a native entry takes and gives: arguments, results, and captured tensors."""
+"""What a native entry takes: single arguments, and captured tensors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from wengert.compiler.entry.python_objects import NUMBERS
 from wengert.core.spec import Spec
-
-ResultTree: TypeAlias = "Spec | tuple[ResultTree, ...]"
-"""The result of a call: an array, or a NumPy scalar if it has no axes, or tuples of these, or `Nothing`."""
-
-
-class Nothing(NamedTuple):
-    """The result None."""
-
-
-MOST_VALUES, MOST_STATES = 256, 4096
-"""The most arguments and results of a native entry, and the most captured tensors: it keeps them on the stack."""
 
 
 class Argument(NamedTuple):
@@ -54,20 +42,6 @@ _SCALARS, _DTYPES = {dtype.type for dtype in NUMBERS}, {type(dtype) for dtype in
 """Exact types: C's `long` and `long long` have equal dtypes of different types, and native code supports one."""
 
 
-def output_specs(result: ResultTree) -> Iterator[Spec]:
-    """The specs of all outputs, from left to right."""
-    if isinstance(result, Spec):
-        yield result
-    else:
-        for part in result:
-            yield from output_specs(part)
-
-
-def fits_entry(arguments: Sequence[Argument], result: ResultTree) -> bool:
-    """Whether there are few enough arguments and results for a native entry."""
-    return len(arguments) + len(list(output_specs(result))) + count_tuples(result) <= MOST_VALUES
-
-
 class States(NamedTuple):
     """The captured tensors of a program, beside its arguments and results.
 
@@ -83,8 +57,3 @@ class States(NamedTuple):
 
 
 NO_STATES = States()
-
-
-def count_tuples(result: ResultTree) -> int:
-    """The number of tuples in a result."""
-    return 0 if isinstance(result, Spec | Nothing) else 1 + sum(map(count_tuples, result))

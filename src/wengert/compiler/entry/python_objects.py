@@ -54,7 +54,10 @@ _PYTHON = (
         "PyLong_FromLongLong",
     ),
     *("PyLong_FromVoidPtr", "PyBytes_FromStringAndSize", "PyObject_CallObject", "PyObject_CallOneArg"),
-    *("PyTuple_New", "PyTuple_SetItem", "Py_DecRef", "Py_IncRef"),
+    *("PyTuple_New", "PyTuple_Size", "PyTuple_GetItem", "PyTuple_SetItem"),
+    *("PyList_New", "PyList_Size", "PyList_GetItem", "PyList_SetItem"),
+    *("PyDict_Copy", "PyDict_Size", "PyDict_Next", "PyDict_SetItem"),
+    *("PyObject_RichCompareBool", "Py_DecRef", "Py_IncRef"),
 )
 _NUMPY = {"PyArray_GetNDArrayCVersion": 0, "PyArray_Type": 2, "PyArray_Scalar": 60, "PyArray_NewFromDescr": 94}
 """Indices in NumPy's table of C functions, which are fixed in one version of its binary interface."""
@@ -80,7 +83,8 @@ def python_addresses() -> dict[str, int]:
     """The addresses of all external functions and objects, for `target.Loaded`."""
     table = _numpy_table()
     addresses = {name: _address(name) for name in _PYTHON} | {name: table[index] for name, index in _NUMPY.items()}
-    addresses |= {"None": id(None), "NotImplemented": id(NotImplemented), "float": id(float), "int": id(int)}
+    addresses |= {"None": id(None), "NotImplemented": id(NotImplemented)}
+    addresses |= {kind.__name__: id(kind) for kind in (float, int, str, tuple, list, dict)}
     addresses |= {"zero": id(USER_LEVEL), "Tensor.type": id(Tensor)}
     slot = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_int)(("PyType_GetSlot", ctypes.pythonapi))
     for dtype in NUMBERS:

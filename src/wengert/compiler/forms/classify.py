@@ -11,6 +11,7 @@ from wengert.compiler.forms.lowering import (
     Draw,
     Gather,
     Instructions,
+    Iteration,
     MatrixFunction,
     Reduction,
     Routine,
@@ -41,6 +42,7 @@ class Form(Enum):
 
     GIVEN = "input or constant"
     ELEMENT = "computed element by element"
+    ITERATED = "several elementwise steps, element by element"
     DRAW = "hashes the index of each element"
     VIEW = "only moves elements"
     CHOICE = "takes each element from one of several positions"
@@ -55,7 +57,7 @@ class Form(Enum):
     OUTPUT = "one output of a fallback that has several"
 
 
-COMPUTED = (Form.ELEMENT, Form.DRAW, Form.CHOICE, Form.UNROLLED, Form.MATRIX, Form.GATHER)
+COMPUTED = (Form.ELEMENT, Form.ITERATED, Form.DRAW, Form.CHOICE, Form.UNROLLED, Form.MATRIX, Form.GATHER)
 
 
 def form_of(node: Node, rows: tuple[int, ...], is_tiny: bool = False) -> Form:
@@ -86,6 +88,8 @@ def _native_form(node: Operation, rows: tuple[int, ...], is_tiny: bool) -> Form 
     match native_code(node):
         case Instructions() as found:
             return Form.ELEMENT if found.is_for([a.spec for a in node.args], node.spec) else None
+        case Iteration():
+            return Form.ITERATED
         case View():
             return Form.VIEW
         case Draw():
@@ -158,6 +162,9 @@ def operation_cost(node: Operation) -> int:
     found = native_code(node)
     if isinstance(found, MatrixFunction):
         return max(found.flops(node) // max(math.prod(node.shape[found.lead(node) :]), 1), 1)
+    if isinstance(found, Iteration):
+        steps, body = node.params["shape"].length, node.params["body"]
+        return max(steps * sum(map(operation_cost, body.operations)) // len(body.outputs), 1)
     return found.cost if found is not None else 1
 
 

@@ -100,6 +100,10 @@ def on_bits(body: Callable[..., Lanes]) -> Instructions:
     return Instructions(body, "ib")
 
 
+class Iteration(Lowering):
+    """All steps of a loop whose body is elementwise, for each element in registers (`forms/iterations.py`)."""
+
+
 class Draw(Lowering):
     """Hashes the index of each element with a state: `body` is called with the state and the index, as integers.
 
@@ -292,3 +296,9 @@ def common_kind(operands: Sequence[Any], out: Spec) -> str:
     if out.dtype.kind == "b" or (has_complex and out.dtype.kind != "c"):
         return Type.from_dtype(np.result_type(*[o.dtype if isinstance(o, Spec) else o(1) for o in operands])).kind
     return Type.from_dtype(out.dtype).kind
+
+
+def write_element(node: Operation, operands: Sequence[Lanes]) -> Lanes:
+    """The instructions of one elementwise operation, on operands with as many lanes."""
+    kind = common_kind([a.operand for a in node.args], node.spec)
+    return lowering_of(node, Instructions).write(operands, kind, node.params).to(Type.from_dtype(node.dtype).kind)

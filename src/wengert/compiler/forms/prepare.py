@@ -5,9 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 
 from wengert.compiler.call.inline import inline_calls
+from wengert.compiler.forms.attention import block_attention
 from wengert.compiler.forms.columns import stack_columns
 from wengert.compiler.forms.expand import expand
 from wengert.compiler.forms.factors import drop_factors
+from wengert.compiler.forms.iterations import iterate_elements
 from wengert.compiler.forms.selected_values import select_values
 from wengert.compiler.forms.softmax import share_exponentials
 from wengert.compiler.forms.sorted_values import sort_values
@@ -27,8 +29,9 @@ def prepare(graph: Graph, rolls: bool = True) -> Graph:
     """The graph as it is scheduled; with `rolls`, parts that repeat themselves become loops."""
     whole = drop_factors(inline_calls(graph))
     optimised = run_until_stable(roll(whole) if rolls else whole, REWRITES)
-    expanded = select_values(sort_values(expand(share_exponentials(stack_columns(optimised)))))
-    return expanded if expanded.outputs == optimised.outputs else run_until_stable(expanded, TIDY)
+    expanded = select_values(sort_values(expand(share_exponentials(block_attention(stack_columns(optimised))))))
+    tidy = expanded if expanded.outputs == optimised.outputs else run_until_stable(expanded, TIDY)
+    return iterate_elements(tidy, prepare_body)
 
 
 prepare_body = lru_cache(256)(prepare)

@@ -142,7 +142,7 @@ class SumsInMemory:
             (operand,), fold, type = node.args, lowering_of(node, Reduction).fold, accumulator_type(node, 1)
             position, factors = plan.position(operand), elements.factors(node)
             index = flat_index(position[plan.outer :], operand.shape[plan.outer :])
-            old = elements.read_memory(base, index, type, None, True)
+            old = elements.read_memory(base, index, type, True)
             if factors is None:
                 old, term = elements.align([old, elements.at(operand, position).to(type.kind)])
                 total = fold(old, term)

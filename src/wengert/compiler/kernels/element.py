@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiler.forms.classify import Form
-from wengert.compiler.forms.lowering import Draw, Instructions, MatrixFunction, Reduction, common_kind, lowering_of
+from wengert.compiler.forms.lowering import Draw, MatrixFunction, Reduction, lowering_of, write_element
 from wengert.compiler.kernels.element_sources import SUM, Element, ElementSources
+from wengert.compiler.kernels.iteration import write_iteration
 from wengert.compiler.kernels.row_sums import sum_of_products
 from wengert.compiler.program.failures import OUT_OF_BOUNDS, Failure
 from wengert.compiler.program.memory_plan import Pointers
@@ -26,7 +27,6 @@ from wengert.compiler.simd.complex_lanes import Complex, constant
 from wengert.compiler.simd.lane_operations import (
     gather_lanes,
     load_element,
-    load_masked,
     pick_lanes,
     scatter_lanes,
     splat,
@@ -122,10 +122,9 @@ class Elements(ElementSources):
             return self.known[node, position]
         if form is Form.DRAW:
             return self.draw(node, position, parts)
-        kind_of_number = common_kind([a.operand for a in node.args], node.spec)
-        instructions = lowering_of(node, Instructions)
-        value = instructions.write(self.align(parts), kind_of_number, node.params)
-        return value.to(Type.from_dtype(node.dtype).kind)
+        if form is Form.ITERATED:
+            return self.iterate(node, position, parts)
+        return write_element(node, self.align(parts))
 
     # Lanes
 
@@ -201,39 +200,47 @@ class Elements(ElementSources):
             column = self.read_column(base, index, type, size, is_overwritten)
             if column is not None:
                 return column.ne(0) if node.dtype.kind == "b" else column
-        value = self.read_memory(base, index, type, mask, is_overwritten)
+        if mask is None:
+            value = self.read_memory(base, index, type, is_overwritten)
+        else:
+            value = self.read_guarded(StoredElement(base, index, size, is_overwritten), type, mask)
         return value.ne(0) if node.dtype.kind == "b" else value
 
     def find_source(self, node: Node, index: Affine) -> StoredElement:
         """Where an element of a value is read, by its index in the value."""
         return StoredElement(self.pointers.source(node), index, node.size, node in self.overwritten)
 
-    def read_memory(self, base: Lanes, index: Affine, type: Type, mask: Lanes | None, is_overwritten: bool) -> Lanes:
+    def read_memory(self, base: Lanes, index: Affine, type: Type, is_overwritten: bool) -> Lanes:
         """Elements from memory: neighbours at once, one for all lanes, or each lane by itself."""
         code = self.code
         stride, lanes = lane_stride(index)
         align = type.align
         first = self.evaluate(index, False)
-        if mask is not None:
-            lanes = max(lanes, mask.type.lanes)
-            mask = self.splat(mask, lanes)
         if lanes == 1:
-            address = code.offset(base, first, type)
-            if mask is not None:  # one lane: read the first element instead, and ignore it
-                address = select(mask, address, base)
-                return select(mask, load_element(code, address, type, align), 0)
-            return load_element(code, address, type, align, is_overwritten)
+            return load_element(code, code.offset(base, first, type), type, align, is_overwritten)
         vector = Type(type.kind, lanes)
         if stride == 1:
-            address = code.offset(base, first, type)
-            if mask is None:
-                return load_element(code, address, vector, align, is_overwritten)
-            return load_masked(address, vector, align, mask)
-        if stride == -1 and mask is None:
+            return load_element(code, code.offset(base, first, type), vector, align, is_overwritten)
+        if stride == -1:
             address = code.offset(base, first - (lanes - 1), type)
             return pick_lanes(load_element(code, address, vector, align, is_overwritten), range(lanes)[::-1])
-        indices = self.splat(self.evaluate(index, True), lanes)
-        return gather_lanes(base, indices, vector, align, mask)
+        return gather_lanes(base, self.splat(self.evaluate(index, True), lanes), vector, align, None)
+
+    def read_guarded(self, source: StoredElement, type: Type, mask: Lanes) -> Lanes:
+        """Elements of an array where a mask holds, zero elsewhere: the first ones are read instead, and ignored.
+
+        A masked read would do, too, but where it is outside of the pages of the process it takes a microsecond.
+        """
+        (base, index, size, is_overwritten), code, align = source, self.code, type.align
+        stride, lanes = lane_stride(index)
+        if mask.type.lanes == 1 and (lanes == 1 or (stride == 1 and lanes <= size)):
+            address = code.offset(base, select(mask, self.evaluate(index, False), 0), type)
+            value = load_element(code, address, Type(type.kind, lanes), align, is_overwritten)
+            return select(self.splat(mask, lanes), value, 0)
+        lanes = max(lanes, mask.type.lanes)
+        mask, indices = self.splat(mask, lanes), self.splat(self.evaluate(index, True), lanes)
+        value = gather_lanes(base, select(mask, indices, 0), Type(type.kind, lanes), align, None)
+        return select(mask, value, 0)
 
     def read_column(self, base: Lanes, index: Affine, type: Type, size: int, is_overwritten: bool) -> Lanes | None:
         """Lanes that are a short row apart in an array of `size` elements, from a block of columns read once."""
@@ -311,6 +318,13 @@ class Elements(ElementSources):
         assert value is not None
         return value
 
+    def iterate(self, node: Operation, position: Position, parts: Sequence[Lanes]) -> Lanes:
+        """A state after all steps of a loop, which is written once for all of its states."""
+        key = node.params["body"], node.args, position
+        if key not in self.factorizations:
+            self.factorizations[key] = write_iteration(self.align(parts), node.params, self.splat)
+        return self.factorizations[key][node.params["index"]]
+
     def draw(self, node: Operation, position: Position, state: Sequence[Lanes]) -> Lanes:
         """A random number: a hash of the state and the index of the element among those of the state."""
         size = node.params["size"]
@@ -354,7 +368,7 @@ class Elements(ElementSources):
         is_overwritten = self.schedule.aliases.get(source, source) in self.overwritten
         if start is None or start.type.lanes == 1:
             base = base if start is None else self.code.offset(base, start, type)
-            value = self.read_memory(base, affine, type, None, is_overwritten)
+            value = self.read_memory(base, affine, type, is_overwritten)
         else:
             index = start if affine == ZERO else self.sum(start, self.evaluate(affine, True))
             value = gather_lanes(base, index, Type(type.kind, index.type.lanes), type.align, None)

@@ -46,7 +46,7 @@ class ElementSources:
             return []
         assert isinstance(node, Operation)
         form = self.schedule.forms[node]
-        if form is Form.ELEMENT:
+        if form in (Form.ELEMENT, Form.ITERATED):
             return [(a, self.operand_position(a, node, position)) for a in node.args]
         if form is Form.DRAW:
             lead = position[: node.ndim - len(node.params["size"])]

@@ -95,13 +95,10 @@ class KernelWriter(KernelLoops):
         outer = next(iter([*long, *plan.kept_axes, *plan.reduced_axes]), None)
         with ExitStack() as loops:
             piece = loops.enter_context(self.loop(begin, end, 1)) if is_cut else None
-            for axis in plan.kept_axes:
-                bounds = (begin, end) if axis == outer and not is_cut else (0, plan.domain[axis])
-                loops.enter_context(self.axis_loop(axis, *bounds))
-            if self.kernel.reductions:
-                self.write_reductions(piece, (begin, end) if outer in plan.reduced_axes and not is_cut else None)
-            else:
-                self.write_body(None)
+            bounds = {outer: (begin, end)} if outer is not None and not is_cut else {}
+            inner = bounds.get(plan.reduced_axes[0]) if plan.reduced_axes else None
+            write = lambda _: self.write_reductions(piece, inner) if self.kernel.reductions else self.write_body(None)
+            self.write_loops(plan.kept_axes, bounds, write)
         self.return_status(plan.work >= SHARED)
         combine = self.combination() if is_cut else None
         extent, grain = 1, 1

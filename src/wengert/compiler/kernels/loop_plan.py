@@ -8,7 +8,9 @@ from itertools import product
 
 from wengert.compiler.forms.classify import Form, operation_cost
 from wengert.compiler.forms.lowering import MatrixFunction, lowering_of
+from wengert.compiler.kernels.borders import Interior, find_interior
 from wengert.compiler.kernels.element_sources import Element, ElementSources
+from wengert.compiler.kernels.iteration import vectors_at_once
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, flat_index
 from wengert.compiler.schedule.gather import Written
@@ -64,6 +66,7 @@ class LoopPlan:
         self.kept_axes = sorted([i for i in inner if i not in self.axes], key=last)
         self.reduced_axes = sorted([i for i in inner if i in self.axes], key=last)
         self.cuts = self.choose_cuts()
+        self.interior = find_interior(self)
 
     def survey(self) -> tuple[list[Node], int, int, bool]:
         """The values, the work, the bytes of the widest lane, and whether the loop is flat.
@@ -88,7 +91,7 @@ class LoopPlan:
                 form = schedule.forms[node]
                 is_view = is_single and form is Form.VIEW
                 is_draw = form is Form.DRAW and node.args[0].ndim == 1 and sources.is_stored(node.args[0])
-                has_one_shape = has_one_shape and (form is Form.ELEMENT or is_view or is_draw)
+                has_one_shape = has_one_shape and (form in (Form.ELEMENT, Form.ITERATED) or is_view or is_draw)
                 inner = max(node.size // max(math.prod(schedule.domain(node)), 1), 1)
                 per_element += operation_cost(node) * inner
                 for a in node.args:
@@ -108,9 +111,10 @@ class LoopPlan:
 
     @property
     def fewest_lanes(self) -> int:
-        """The lanes that functions of small matrices ask for."""
-        matrices = [node for node in self.computed_nodes if self.schedule.forms[node] is Form.MATRIX]
-        vectors = [lowering_of(node, MatrixFunction).vectors(node) for node in matrices if isinstance(node, Operation)]
+        """The lanes that functions of small matrices and loops in registers ask for."""
+        forms, computed = self.schedule.forms, [node for node in self.computed_nodes if isinstance(node, Operation)]
+        vectors = [lowering_of(node, MatrixFunction).vectors(node) for node in computed if forms[node] is Form.MATRIX]
+        vectors += [vectors_at_once(node) for node in computed if forms[node] is Form.ITERATED]
         return max(vectors, default=0) * vector_bytes() // 8
 
     def choose_vector(self, lanes: int) -> tuple[int | None, int]:

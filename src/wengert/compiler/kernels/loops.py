@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import reduce
 from typing import Any
 
 from wengert.compiler.kernels.accumulators import Accumulators, SumsInMemory
+from wengert.compiler.kernels.borders import Interior, restrict
 from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loop_plan import ACCUMULATORS, PIECES, LoopPlan
 from wengert.compiler.schedule.affine import Affine
 from wengert.compiler.simd.lane_operations import any_lane
-from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, PTR, Type
 
 
@@ -25,7 +27,8 @@ class KernelLoops:
     def __init__(self, plan: LoopPlan, elements: Elements):
         self.plan, self.elements, self.code, self.kernel = plan, elements, elements.code, plan.kernel
         self.across: list[Accumulators | SumsInMemory] = []
-        self.first_lane: Lanes | None = None  # the counter of the lanes, before a vector is moved back
+        self.whole = plan.counters  # of the loops over whole axes
+        self.first_lane: Lanes | None = None  # the counter of the lanes, before a vector that may be moved back
 
     @contextmanager
     def loop(self, start: Lanes | int, stop: Lanes | int, step: int) -> Iterator[Lanes]:
@@ -36,21 +39,90 @@ class KernelLoops:
         self.elements.forget()
 
     @contextmanager
-    def axis_loop(self, axis: int, start: Lanes | int, stop: Lanes | int) -> Iterator[Lanes]:
-        """A loop over an axis.
+    def axis_loop(self, axis: int, start: Lanes | int, stop: Lanes | int, to_end: bool = True) -> Iterator[Lanes]:
+        """A loop over an axis, or over a part that does not go to its end.
 
         A vector that would end beyond the axis is moved back; yields the index before that.
         """
         counter = self.plan.counters[axis]
         with self.loop(start, stop, counter.lanes) as i:
             first = i
-            if counter.extent % counter.lanes:
+            if counter.extent % counter.lanes and to_end:
                 last = counter.extent - counter.lanes
                 first = self.code.intrinsic("smin", I64, i, i.like(last))
-            self.elements.counters[counter] = first
+            self.elements.counters[counter] = self.elements.counters[self.whole[axis]] = first
             if axis == self.plan.vector_axis:
-                self.first_lane = i
+                self.first_lane = i if to_end else None
             yield i
+
+    def write_loops(
+        self, axes: Sequence[int], bounds: Mapping[int, tuple[Any, Any]], write: Callable[[Lanes | None], None]
+    ) -> None:
+        """Loops over axes, some of them within bounds, and a body in the last of them.
+
+        `write` is called once for each kind of body, with the index along the last axis, before it is moved back.
+        """
+        find = lambda axis: bounds.get(axis, (0, self.plan.domain[axis]))
+        with ExitStack() as loops:
+            for axis in axes[:-1]:
+                loops.enter_context(self.axis_loop(axis, *find(axis)))
+            if not axes:
+                write(None)
+            elif axes[-1] == self.plan.vector_axis and self.plan.interior is not None:
+                self.write_interior(self.plan.interior, *find(axes[-1]), write)
+            else:
+                write(loops.enter_context(self.axis_loop(axes[-1], *find(axes[-1]))))
+
+    def write_interior(self, interior: Interior, start: Any, stop: Any, write: Callable[[Lanes | None], None]) -> None:
+        """The loop along the vector's axis: bodies without guards in its segments, and one with guards between them."""
+        code, axis = self.code, self.plan.vector_axis
+        assert axis is not None
+        start, stop = code.lift(start, I64), code.lift(stop, I64)
+        inside = self.is_inside(interior.ranges)
+        is_whole = interior.segments == (range(self.plan.domain[axis]),)
+        clamp = lambda i: code.intrinsic("smax", I64, start, code.intrinsic("smin", I64, stop, stop.like(i)))
+        segments = [(s, clamp(s.start), clamp(s.stop)) for s in interior.segments]
+        starts, stops = [*[s[1] for s in segments], stop], [start, *[s[2] for s in segments]]
+        with code.loop(0, 1 if is_whole else len(starts)) as part:
+            if not is_whole:
+                pick = lambda ends: reduce(lambda x, k: select(part.eq(k), ends[k], x), range(1, len(ends)), ends[0])
+                with self.axis_loop(axis, pick(stops), pick(starts)) as i:
+                    write(i)
+            for k, (segment, first, last) in enumerate(segments):
+                is_here = part.eq(k) & inside if inside is not None else part.eq(k)
+                with self.within({axis: segment, **interior.ranges}):
+                    self.write_segment(first, select(is_here, last, first), write, is_whole)
+                if inside is not None:
+                    is_here = part.eq(k) & ~inside
+                    with self.within({axis: segment}):
+                        self.write_segment(first, select(is_here, last, first), write, is_whole)
+
+    def write_segment(self, start: Lanes, stop: Lanes, write: Callable[[Lanes | None], None], is_whole: bool) -> None:
+        """The loop over a segment of the vector's axis, or over the whole axis."""
+        assert self.plan.vector_axis is not None
+        with self.axis_loop(self.plan.vector_axis, start, stop, is_whole) as i:
+            write(i if is_whole else None)
+
+    def is_inside(self, ranges: Mapping[int, range]) -> Lanes | None:
+        """Whether the counters of outer loops are in ranges; None if these are empty."""
+        inside = None
+        for axis, within in ranges.items():
+            i = self.elements.counters[self.plan.counters[axis]]
+            inside = self.elements.both(inside, (i >= within.start) & (i < within.stop))
+        return inside
+
+    @contextmanager
+    def within(self, ranges: Mapping[int, range]) -> Iterator[None]:
+        """Write a body that runs only where counters are in ranges."""
+        counters = self.plan.counters
+        self.plan.counters = [
+            restrict(counter, ranges[counter.axis]) if counter.axis in ranges else counter for counter in counters
+        ]
+        for new, old in zip(self.plan.counters, counters, strict=True):
+            if new is not old and old in self.elements.counters:
+                self.elements.counters[new] = self.elements.counters[old]
+        yield
+        self.plan.counters = counters
 
     def write_body(self, sums: Accumulators | None, which: int = 0, fresh: Lanes | None = None) -> None:
         """Store and accumulate for the present counters. `fresh` are the lanes that were not counted before."""
@@ -90,20 +162,19 @@ class KernelLoops:
         """The loops over the reduced axes; `bounds` are those of the outermost one."""
         plan = self.plan
         sums = Accumulators(plan, self.elements, self.kernel.reductions, plan.axes)
-        with ExitStack() as loops:
-            for axis in plan.reduced_axes:
-                start: Any = 0
-                stop: Any = plan.domain[axis]
-                if axis in plan.cuts and piece is not None:
-                    start, stop = self.cut_bounds(axis, piece)
-                elif bounds is not None and axis == plan.reduced_axes[0]:
-                    start, stop = bounds
-                if axis == plan.vector_axis and plan.accumulators > 1:
-                    self.write_parallel_bodies(sums, axis, start, stop)
-                    break
-                i = loops.enter_context(self.axis_loop(axis, start, stop))
-            else:
-                self.write_body(sums, 0, self.fresh_lanes(i) if plan.vector_axis in plan.axes else None)
+        found = {axis: self.cut_bounds(axis, piece) for axis in plan.cuts} if piece is not None else {}
+        if bounds is not None:
+            found.setdefault(plan.reduced_axes[0], bounds)
+        last = plan.reduced_axes[-1]
+        if last == plan.vector_axis and plan.accumulators > 1:
+            with ExitStack() as loops:
+                for axis in plan.reduced_axes[:-1]:
+                    loops.enter_context(self.axis_loop(axis, *found.get(axis, (0, plan.domain[axis]))))
+                self.write_parallel_bodies(sums, last, *found.get(last, (0, plan.domain[last])))
+        else:
+            has_lanes = plan.vector_axis in plan.axes
+            write = lambda i: self.write_body(sums, 0, self.fresh_lanes(i) if has_lanes and i is not None else None)
+            self.write_loops(plan.reduced_axes, found, write)
         sums.store(piece)
 
     def fresh_lanes(self, i: Lanes) -> Lanes | None:

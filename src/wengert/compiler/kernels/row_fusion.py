@@ -147,13 +147,22 @@ class RowFusion:
         part = RowPart(kernel.domain, outer, axes if axes == kernel.axes else (), reads)
         part.maps = kernel.maps
         part.reductions, part.sums = (kernel.reductions, []) if axes == kernel.axes else ([], kernel.reductions)
-        if inside and not self.reads_rows(candidate, part, inside):
+        if inside and not self.reads_rows(candidate, part, inside) or self.is_slow_by_rows(candidate, part):
             return False
         self.add(candidate, part, inside)
         candidate.members.append(kernel)
         candidate.arrays |= kernel.arrays
         candidate.used |= dict.fromkeys([*reads, *kernel.roots])
         return True
+
+    def is_slow_by_rows(self, candidate: Candidate, part: RowPart) -> bool:
+        """Whether a part has one number for each row, and takes longer for it than the rest of the row kernel.
+
+        In a loop of its own it has SIMD lanes.
+        """
+        row = lambda p: math.prod(p.domain[p.outer :])
+        longest = max(map(row, candidate.parts), default=0)
+        return row(part) == 1 < longest and LoopPlan(part, self.schedule).work > candidate.count * longest
 
     def reads_rows(self, candidate: Candidate, part: RowPart, inside: set[Node]) -> bool:
         """Whether a part reads values of the row kernel in the same row only."""

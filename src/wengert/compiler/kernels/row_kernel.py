@@ -155,10 +155,6 @@ class RowKernelWriter:
             index = rest if axis == 0 else code.add(f"urem {rest.typed}, {n}", I64)
             elements.counters[plan.counters[axis]] = index
             rest = rest if axis == 0 else code.add(f"udiv {rest.typed}, {n}", I64)
-        with ExitStack() as inner:
-            for axis in plan.kept_axes:
-                inner.enter_context(loops.axis_loop(axis, 0, plan.domain[axis]))
-            if loops.kernel.reductions:
-                loops.write_reductions(None, None)
-            else:
-                loops.write_body(None)
+        has_sums = bool(loops.kernel.reductions)
+        write = lambda _: loops.write_reductions(None, None) if has_sums else loops.write_body(None)
+        loops.write_loops(plan.kept_axes, {}, write)

@@ -154,7 +154,7 @@ class ScatterWriter:
                 if fresh is not None:
                     value = elements.splat(value, fresh.type.lanes)
                     value = select(fresh, value, NOTHING[self.out.dtype.kind])
-                value = elements.sum(elements.read_memory(row, index, self.type, None, True), value)
+                value = elements.sum(elements.read_memory(row, index, self.type, True), value)
             elements.write_memory(row, index, value)
 
     def write_lanes(self, units: Sequence[Lanes], i: Lanes) -> None:

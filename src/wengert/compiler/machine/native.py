@@ -21,7 +21,8 @@ import numpy as np
 from wengert.compiler.aspects import OWN
 from wengert.compiler.entry import entry, python_objects
 from wengert.compiler.entry.ctypes_call import NO_TARGETS, Caller
-from wengert.compiler.entry.entry_values import NO_STATES, Argument, ResultTree, States
+from wengert.compiler.entry.entry_signature import EntrySignature
+from wengert.compiler.entry.entry_values import NO_STATES, States
 from wengert.compiler.entry.program_state import StateTable, StateUse, states_of
 from wengert.compiler.entry.python_calls import DECLARE_RUN, RELEASED
 from wengert.compiler.entry.upcall import make_upcall
@@ -84,7 +85,7 @@ class NativeProgram:
     def __init__(
         self,
         build: Build,
-        arguments: Sequence[Argument] | None,
+        signature: EntrySignature | None,
         name: str,
         is_warm: bool,
         uses: Sequence[StateUse] = (),
@@ -114,7 +115,7 @@ class NativeProgram:
         self.error = partial(run_error, program.arena)
         self.caller = Caller(self.loaded, program.inputs, program.outputs, releases_gil(program))
         self.entry: Callable | None = (
-            entry.callable_from(self.loaded, name, self.error) if arguments is not None else None
+            entry.callable_from(self.loaded, signature, name, self.error) if signature is not None else None
         )
         self.states: StateTable | None = None
         if uses and self.entry is not None:
@@ -152,8 +153,7 @@ def releases_gil(program: Program) -> bool:
 
 def load_or_compile(
     graph: Graph,
-    arguments: Sequence[Argument] | None,
-    result: ResultTree | None,
+    entry_signature: EntrySignature | None,
     name: str,
     updates: Sequence[tuple[int, int]] = (),
     rolls: bool = True,
@@ -161,30 +161,29 @@ def load_or_compile(
     is_taped: bool = False,
     callers: str = "",
 ) -> NativeProgram:
-    """The program of a graph, from disk if it was compiled before; with an entry for Python if it has `arguments`.
+    """The program of a graph, from disk if it was compiled before; with an entry for Python if that has a signature.
 
     `updates` pairs inputs with the outputs that replace them after a run, `uses` says which tensors the entry reads and
     writes. With `rolls`, parts of the graph that repeat themselves become loops. `callers` is the text of further
     functions, which call the program on all cores.
     """
     states = states_of(uses, [node.spec for node in graph.outputs], is_taped)
-    signature = repr((arguments, result, tuple(updates), rolls, states)) + callers
-    kept = CacheEntry(graph.fingerprint, signature) if is_portable(graph) else None
+    described = repr((entry_signature, tuple(updates), rolls, states)) + callers
+    kept = CacheEntry(graph.fingerprint, described) if is_portable(graph) else None
     stored = kept.load() if kept is not None else None
     if stored is not None:
         with contextlib.suppress(Exception):  # whatever cannot be read is compiled again
-            return NativeProgram(pickle.loads(stored), arguments, name, True, uses)
-    build = compile_graph(graph, arguments, result, updates, rolls, states, callers)
+            return NativeProgram(pickle.loads(stored), entry_signature, name, True, uses)
+    build = compile_graph(graph, entry_signature, updates, rolls, states, callers)
     if kept is not None:
         with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError, RecursionError):
             kept.store(pickle.dumps(build))
-    return NativeProgram(build, arguments, name, False, uses)
+    return NativeProgram(build, entry_signature, name, False, uses)
 
 
 def compile_graph(
     graph: Graph,
-    arguments: Sequence[Argument] | None,
-    result: ResultTree | None,
+    entry_signature: EntrySignature | None,
     updates: Sequence[tuple[int, int]] = (),
     rolls: bool = True,
     states: States = NO_STATES,
@@ -195,11 +194,12 @@ def compile_graph(
     optimised = prepare(graph, rolls)
     program = write_program(optimised, updates)
     if callers:
-        program, callers = program._replace(uses_threads=True), DECLARE_RUN + callers
-    elif arguments is not None and result is not None:
-        callers = DECLARE_RUN + entry.write_entry(arguments, result, releases_gil(program), states)
+        program = program._replace(uses_threads=True)
+    if entry_signature is not None:
+        callers += entry.write_entry(entry_signature, releases_gil(program), states)
     elif releases_gil(program):
-        callers = DECLARE_RUN + RELEASED
+        callers += RELEASED
+    callers = DECLARE_RUN + callers if callers else ""
     has_loops = states.records > 0  # others only compare and call
     modules = {program.text: False, program.quick_text: True, callers: not has_loops}
     modules.pop("", None)

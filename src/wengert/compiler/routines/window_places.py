@@ -33,6 +33,12 @@ def are_ranges(windows: Windows) -> bool:
     return all(len(found) == 1 and None not in found for found in steps)
 
 
+def range_marks(windows: Windows) -> str:
+    """The indices of windows that are ranges, as a part of the name of a function."""
+    marks = [[f"{e.start}x{e.step}x{len(e)}" for e in elements if isinstance(e, range)] for elements in windows]
+    return ".".join(map("_".join, marks))
+
+
 def can_place(node: Operation) -> bool:
     """Whether windows are small, and overlap or leave gaps; tiles are choices."""
     t, x = node.args
@@ -55,8 +61,7 @@ def write_places(call: RoutineCall) -> None:
     windows, x = node.params["windows"], node.args[1]
     ndim = len(windows)
     stack = math.prod(x.shape[:-ndim])
-    marks = ".".join(["_".join([f"{e.start}x{e.step}x{len(e)}" for e in elements]) for elements in windows])
-    name = f"wengert.places.{node.dtype.char}.{'x'.join(map(str, x.shape))}.{marks}"
+    name = f"wengert.places.{node.dtype.char}.{'x'.join(map(str, x.shape))}.{range_marks(windows)}"
     call.define(name, ("ptr %table", "i64 %begin", "i64 %end"), lambda code: write_stack(code, node))
     pointers = [*[operand.pointer for operand in call.operands], call.result]
     work = COST * node.args[0].size * math.prod(map(len, windows))

@@ -12,12 +12,13 @@ from typing import NamedTuple
 
 
 class Counter:
-    """The counter of the loop over an axis: from 0 to `extent` - 1, in steps of `lanes`."""
+    """The counter of the loop over an axis of an `extent`, in steps of `lanes`: from `first` to `last`, or all of it."""
 
-    __slots__ = ("axis", "extent", "lanes")
+    __slots__ = ("axis", "extent", "first", "lanes", "last")
 
-    def __init__(self, axis: int, extent: int, lanes: int = 1):
+    def __init__(self, axis: int, extent: int, lanes: int = 1, within: range | None = None):
         self.axis, self.extent, self.lanes = axis, extent, lanes
+        self.first, self.last = (0, extent - 1) if within is None else (within.start, within.stop - 1)
 
 
 class Affine(NamedTuple):
@@ -56,10 +57,9 @@ class Affine(NamedTuple):
         """The smallest and the largest value."""
         low = high = self.constant
         for counter, k in self.terms:
-            if k < 0:
-                low += k * (counter.extent - 1)
-            else:
-                high += k * (counter.extent - 1)
+            first, last = (counter.first, counter.last) if k > 0 else (counter.last, counter.first)
+            low += k * first
+            high += k * last
         return low, high
 
     def is_within(self, extent: int) -> bool:
@@ -113,6 +113,20 @@ class Guard(NamedTuple):
         if self.is_zero:
             return True if low == high == 0 else False if low > 0 or high < 0 else None
         return True if low >= 0 else False if high < 0 else None
+
+    @property
+    def where_true(self) -> tuple[Counter, range] | None:
+        """The counter that it depends on, and the values for which it holds; None if it depends on several."""
+        if len(self.value.terms) != 1:
+            return None
+        ((counter, k),), constant = self.value.terms, self.value.constant
+        start, stop = counter.first, counter.last + 1
+        if self.is_zero:
+            zero = -constant // k
+            return counter, range(max(zero, start), min(zero + 1, stop) if constant % k == 0 else start)
+        if k > 0:
+            return counter, range(max(-(constant // k), start), stop)
+        return counter, range(start, min(constant // -k + 1, stop))
 
 
 class Read(NamedTuple):

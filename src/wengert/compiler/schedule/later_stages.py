@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 def delay_to_uses(schedule: Schedule) -> None:
     """Compute values that only later kernels of the same domain use there, rather than store them before.
 
-    The body of a loop reads early what it updates.
+    The body of a loop reads early what it updates. What is stored because it is read at several positions stays so.
     """
     if schedule.is_tiny or schedule.rows or schedule.is_body:
         return
     for node in reversed(schedule.graph.operations):
         users = schedule.consumers.get(node, ())
-        is_element = schedule.forms[node] is Form.ELEMENT
+        is_stencil = node in schedule.positions and node in schedule.stored
+        is_element = schedule.forms[node] is Form.ELEMENT and not is_stencil
         if is_element and users and all(is_used_in_loop(schedule, user, node) for user in users):
             schedule.stages[node] = max(schedule.stages[node], min([schedule.stages[user] for user in users]))
 

@@ -29,6 +29,7 @@ from wengert.compiler.schedule.short_rows import (
     row_candidates,
     shows_rows,
 )
+from wengert.compiler.schedule.stencils import count_positions
 from wengert.compiler.schedule.strides import Strides, layout_of
 from wengert.compiler.schedule.symmetric_products import read_triangles
 from wengert.compiler.schedule.unrolled_rows import can_unroll
@@ -79,6 +80,7 @@ class Schedule:
         self.reduced_along: dict[tuple, tuple[int, ...]] = {}
         self.stages: dict[Node, int] = {}
         self.costs: dict[Node, int] = {}
+        self.positions = count_positions(self)  # at which one element of a result needs a value, if several
         for node in self.graph.nodes:
             self.decide_stage(node)
         for out in self.graph.outputs:
@@ -185,6 +187,8 @@ class Schedule:
         if self.reads_early and form in (Form.GATHER, Form.VIEW) and self.is_part_of_updated(node):
             self.store(node)
         self.costs[node] = self.cost(node)
+        if form in COMPUTED and self.is_read_apart(node):
+            self.store(node)
         if self.is_unrolled(node):
             self.unrolled.add(node)
 
@@ -338,6 +342,15 @@ class Schedule:
             return self.costs[base] > (2 if base.size > 1 else 8)
         return self.uses[base] > 1 and not self.is_cheap(base)
 
+    def is_read_apart(self, node: Operation) -> bool:
+        """Whether a value is needed at several positions, and it is cheaper to store it than to compute it at each."""
+        again = self.positions.get(node, 1) - 1
+        if again * self.costs[node] <= CHEAP * words_of(node):
+            return False
+        bases = [self.source(a)[0] for a in node.args]
+        moves = self.forms[node] is Form.CHOICE  # elements that are in memory: it reads one of them
+        return not (moves and all(base in self.stored or self.forms[base] is Form.GIVEN for base in bases))
+
     def cost(self, node: Operation) -> int:
         """The cost of one element, computed from values that are given or stored."""
         if self.forms[node] not in (*COMPUTED, Form.VIEW):
@@ -352,8 +365,7 @@ class Schedule:
 
     def is_cheap(self, node: Node) -> bool:
         """Whether it is cheaper to compute an element again than to store it."""
-        words = max(node.dtype.itemsize // 8, 1)  # a complex number takes as long as two real ones
-        return self.costs[node] <= words * (CHEAP if node.nbytes < BEYOND_CACHE else CHEAP_IF_LARGE)
+        return self.costs[node] <= words_of(node) * (CHEAP if node.nbytes < BEYOND_CACHE else CHEAP_IF_LARGE)
 
     # Operations
 
@@ -371,3 +383,8 @@ class Schedule:
     def outputs_of(self, node: Operation) -> list[Operation]:
         """The outputs that are used of an operation with several."""
         return [user for user in self.consumers.get(node, ()) if user.primitive is OUTPUT]
+
+
+def words_of(node: Node) -> int:
+    """The size of an element, for the cost to store it: a complex number takes as long as two real ones."""
+    return max(node.dtype.itemsize // 8, 1)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from wengert.compiler.forms.classify import UNROLLED_TERMS, Form, scalar_operations
-from wengert.compiler.schedule.short_rows import in_rows, is_outer_product, values_at_ends
+from wengert.compiler.schedule.short_rows import in_rows, is_outer_product, keeps_rows, values_at_ends
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation
 
@@ -27,6 +27,8 @@ def can_unroll(graph: Graph, rows: tuple[int, ...], forms: Mapping[Node, Form]) 
     count = math.prod(rows)
     members = [node for node in graph.operations if in_rows(node, rows)]
     terms = [reduced_terms(node) for node in members if forms[node] is Form.UNROLLED]
+    if any(forms[node] is Form.CHOICE and not keeps_rows(node, rows) for node in members):
+        return False  # a stencil across rows: each element would ask for its row
     is_mixing = min(terms, default=LONGEST_REDUCTION) <= SHORT_REDUCTION or any(
         forms[node] in (Form.CHOICE, Form.MATRIX) for node in members
     )

@@ -145,11 +145,15 @@ def _sum_windows(x: Any, windows: Windows) -> Any:
 
 @natively(lambda: window_spread, _work)
 def _spread_sums(t: Any, windows: Windows, lengths: Lengths) -> Any:
-    out = np.zeros((*t.shape[: t.ndim - len(lengths)], *lengths), t.dtype)
-    add = accumulator(windows)
-    for element in product(*windows):
-        add(out, element, t)
-    return out
+    lead = t.ndim - len(lengths)
+    for axis in reversed(range(lead, t.ndim)):
+        elements = windows[axis - lead]
+        out = np.zeros((*t.shape[:axis], lengths[axis - lead], *t.shape[axis + 1 :]), t.dtype)
+        add = accumulator((elements,))
+        for indices in elements:
+            add(np.moveaxis(out, axis, -1), (indices,), np.moveaxis(t, axis, -1))
+        t = out
+    return t
 
 
 def _reduced(x: Spec, windows: Windows) -> Spec:

@@ -87,7 +87,7 @@ def best_block(channels: int, rows: int, phase: tuple[AxisPhase, ...], lanes: in
         for v in range(1, min(vectors, MOST_VECTORS) + 1):
             for r in range(1, min(rows, most // v) + 1):
                 block = RegisterBlock(n, r, v)
-                if n * r * v + r * v + 1 > register_count():
+                if n * r * v + r * v + 2 > register_count():  # with all of them in use, LLVM spills sums
                     continue
                 along = vectors // v * block.cycles + (RegisterBlock(n, r, vectors % v).cycles if vectors % v else 0)
                 time = -(-channels // n) * -(-rows // r) * along

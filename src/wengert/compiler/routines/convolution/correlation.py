@@ -39,9 +39,15 @@ class AxisPhase(NamedTuple):
 
 
 class Geometry(NamedTuple):
-    """Shapes and options of a convolution, with `AXES` axes."""
+    """Shapes and options of a convolution, with `AXES` axes.
+
+    A stack has filters for each item; `is_shared` says which operands are the same for all items. If the filters are,
+    the stack of the signals joins the batch.
+    """
 
     kind: str
+    stack: int
+    is_shared: tuple[bool, ...]
     batch: int
     groups: int
     channels: int  # of a group
@@ -61,10 +67,13 @@ class Geometry(NamedTuple):
         extents = reach(filters[-ndim:], params["dilation"])
         axes = zip(signals[-ndim:], extents, params["padding"], params["stride"], strict=True)
         positions = tuple([(n + sum(added) - extent) // s + 1 for n, extent, added, s in axes])
+        stack = math.prod(filters[: -ndim - 2])
         whole = lambda values, filled: (filled,) * (AXES - ndim) + tuple(values)
         return cls(
             Type.from_dtype(node.dtype).kind,
-            math.prod(signals[: -ndim - 1]),
+            stack,
+            tuple([math.prod(a.shape[: -ndim - 2]) < stack for a in node.args]),
+            signals[-ndim - 2] if stack > 1 else math.prod(signals[: -ndim - 1]),
             groups,
             signals[-ndim - 1] // groups,
             filters[-ndim - 2] // groups,
@@ -79,9 +88,8 @@ class Geometry(NamedTuple):
     @property
     def products(self) -> int:
         """The number of multiplications, counting those with padding."""
-        return (
-            self.batch * self.groups * self.filters * self.channels * math.prod(self.size) * math.prod(self.positions)
-        )
+        pairs = self.stack * self.batch * self.groups * self.filters * self.channels
+        return pairs * math.prod(self.size) * math.prod(self.positions)
 
     @property
     def elements(self) -> Lengths:
@@ -102,6 +110,8 @@ class Correlation(NamedTuple):
 
     name: str
     kind: str
+    stack: int
+    is_source_shared: bool
     batch: int
     groups: int
     source_channels: int
@@ -138,7 +148,8 @@ class Correlation(NamedTuple):
     def products(self) -> int:
         """The number of multiplications."""
         sums = [sum([phase.extent * len(phase.taps) for phase in phases]) for phases in self.axis_phases]
-        return self.batch * self.groups * self.source_channels * self.target_channels * math.prod(sums)
+        pairs = self.stack * self.batch * self.groups * self.source_channels * self.target_channels
+        return pairs * math.prod(sums)
 
 
 def result_sums(g: Geometry) -> Correlation:
@@ -151,6 +162,8 @@ def result_sums(g: Geometry) -> Correlation:
     return Correlation(
         f"wengert.convolution.{g.name}",
         g.kind,
+        g.stack,
+        g.is_shared[0],
         g.batch,
         g.groups,
         g.channels,
@@ -180,6 +193,8 @@ def signal_sums(g: Geometry) -> Correlation:
     return Correlation(
         f"wengert.convolution.signals.{g.name}",
         g.kind,
+        g.stack,
+        g.is_shared[0],
         g.batch,
         g.groups,
         g.filters,

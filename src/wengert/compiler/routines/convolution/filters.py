@@ -1,9 +1,9 @@
 """Writes the cotangents of filters: sums over a batch and its positions, in vectors along rows.
 
 A block has a few filters and a few taps of one channel. Vectors of the results' cotangents are multiplied by vectors of
-the signals at shifted positions; lanes are added up after some elements of the batch. What a row has left is read
-through a mask, from both operands, so that infinities next to it do not count. Threads share the channels and filters,
-and each element is summed in the order of the batch.
+the signals at shifted positions; lanes are added up after some elements of the batch, or some rows of one, which stay
+in the first cache meanwhile. What a row has left is read through a mask, from both operands, so that infinities next to
+it do not count. Threads share the channels and filters, and each element is summed in the order of the batch.
 """
 
 from __future__ import annotations
@@ -13,41 +13,55 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import product
 
-from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.routines.convolution.blocks import LATENCY, LOADS, OVERHEAD, lanes_of, register_count
 from wengert.compiler.routines.convolution.buffer import Buffer
 from wengert.compiler.routines.convolution.correlation import Geometry, Tap
-from wengert.compiler.routines.convolution.sums import PIECES, WORK, write_table
+from wengert.compiler.routines.convolution.parts import Parts, PartWriter, divide
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import fold_lanes, load_masked
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
-from wengert.compiler.simd.types import I64, PTR, Type
+from wengert.compiler.simd.types import I64, Type
 from wengert.ops.signal.window_arguments import reach
 
-TOGETHER = 3 << 13
+TOGETHER = 7 << 12
 """The bytes of signals and cotangents that a block reads before lanes are added up: they stay in the first cache."""
 UNROLLED_ROW = 72
 """The largest number of products of a row that are written out."""
 
 
-class FilterSums:
-    """How the cotangents of filters are cut: `block` has the numbers of filters and of taps."""
+class FilterParts(Parts):
+    """The units of work: blocks of filters for each channel.
+
+    A block has `filters` filters, and as many taps as one of the `cuts` of the taps; the blocks of a cut differ by
+    shifts alone. So many elements of the batch are added up together, or `strip` elements of a long axis.
+    """
 
     def __init__(self, geometry: Geometry):
         g = self.geometry = geometry
-        self.name = f"wengert.convolution.filters.{g.name}"
-        self.lanes = lanes_of(g.kind, g.positions[2])
+        lanes = lanes_of(g.kind, g.positions[2])
         windows = zip(g.positions, g.stride, reach(g.size, g.dilation), strict=True)
         extents = tuple([(n - 1) * s + extent for n, s, extent in windows])
         is_inside = max(g.before) == 0 and all(end <= n for end, n in zip(extents, g.lengths, strict=True))
         first = tuple([-before for before in g.before])
         self.buffer = Buffer(g.kind, g.lengths, first, extents, g.stride[2], is_inside and g.stride[2] == 1)
-        self.block = self.best_block()
-        self.filter_blocks = -(-g.filters // self.block[0])
-        self.count = g.groups * g.channels * self.filter_blocks
-        element = Type(g.kind).align
-        seen = (self.block[0] * math.prod(g.positions) + self.buffer.channel) * element
-        self.together = min(max(TOGETHER // seen, 1), g.batch)
+        self.filters, self.cuts = self.best_block()
+        self.filter_blocks = -(-g.filters // self.filters)
+        self.strip_axis = 0 if g.positions[0] > 1 else 1
+        self.strip = g.positions[self.strip_axis]
+        self.together = min(max(TOGETHER // self.bytes_of(self.strip), 1), g.batch)
+        while self.strip > 4 and self.bytes_of(self.strip) > TOGETHER:
+            self.strip = -(-self.strip // 2)
+        count = g.stack * g.groups * g.channels * self.filter_blocks
+        room = 0 if self.buffer.is_direct else self.together * self.buffer.channel
+        super().__init__(f"wengert.convolution.filters.{g.name}", g.kind, lanes, count, room, g.products)
+
+    def bytes_of(self, strip: int) -> int:
+        """What a block reads for a strip of one element of the batch."""
+        g, axis = self.geometry, self.strip_axis
+        rows = math.prod(g.positions) // g.positions[axis] * strip
+        row = self.buffer.channel // (self.buffer.source if self.buffer.is_direct else self.buffer.extents)[axis]
+        seen = (strip - 1) * g.stride[axis] + reach(g.size, g.dilation)[axis]
+        return (self.filters * rows + seen * row) * Type(g.kind).align
 
     @cached_property
     def taps(self) -> list[Tap]:
@@ -61,84 +75,71 @@ class FilterSums:
             for index in product(*map(range, g.size))
         ]
 
-    def best_block(self) -> tuple[int, int]:
-        """The block of the least estimated time."""
+    def best_block(self) -> tuple[int, list[range]]:
+        """The number of filters and the cuts of the least estimated time.
+
+        A cut is a range of taps, which is repeated with the period of the last cut's end: a part of a row of taps.
+        """
         g = self.geometry
-        found, least = (1, 1), math.inf
-        for taps in {1, g.size[2], g.size[1] * g.size[2], math.prod(g.size)}:
+        width, count = g.size[2], math.prod(g.size)
+        ways = [[range(end)] for end in {count, g.size[1] * width}]
+        ways += [cut_evenly(width, number) for number in range(1, width + 1)]
+        found, least = (1, ways[-1]), math.inf
+        for cuts in ways:
+            most = max(map(len, cuts))
             for filters in range(1, min(g.filters, 8) + 1):
-                sums = filters * taps
-                if sums + filters + 1 > register_count():
+                if filters * most + filters + 1 > register_count():
                     break
-                cycles = max(sums / 2, LOADS * (1.2 * taps + filters), LATENCY) + OVERHEAD
-                time = -(-g.filters // filters) * math.prod(g.size) // taps * cycles
+                time = sum([block_cycles(filters, len(cut)) for cut in cuts]) * (count // cuts[-1].stop)
+                time *= -(-g.filters // filters)
                 if time < 0.98 * least:
-                    found, least = (filters, taps), time
+                    found, least = (filters, cuts), time
         return found
 
-    @property
-    def grain(self) -> int:
-        """Parts are multiples of this."""
-        return -(-self.count // PIECES)
 
-    @property
-    def room(self) -> int:
-        """The elements of the buffer of one part."""
-        return 0 if self.buffer.is_direct else self.together * self.buffer.channel
+def cut_evenly(extent: int, number: int) -> list[range]:
+    """So many ranges of almost equal lengths.
 
-    @property
-    def workspace(self) -> int:
-        """The bytes of all buffers."""
-        return -(-self.count // self.grain) * self.room * Type(self.geometry.kind).align
+    >>> cut_evenly(7, 2)
+    [range(0, 4), range(4, 7)]
+    """
+    ends = [-(-extent * i // number) for i in range(number + 1)]
+    return [range(begin, end) for begin, end in zip(ends, ends[1:], strict=False)]
 
 
-def write_filter_sums(call: RoutineCall, sums: FilterSums) -> None:
-    """Add up the cotangents of filters, on all cores if they are many."""
-    name = sums.name
-    call.define(name, ("ptr %table", "i64 %begin", "i64 %end"), lambda code: FilterWriter(code, sums).write())
-    source, cotangent = [operand.pointer for operand in call.operands]
-    workspace = call.workspace if call.workspace is not None else source
-    pointers = [source, cotangent, call.result, workspace]
-    call.run_on_all_cores(name, pointers, sums.count, sums.grain, int(WORK * sums.geometry.products))
+def block_cycles(filters: int, taps: int) -> float:
+    """The estimated time of the products of a block."""
+    return max(filters * taps / 2, LOADS * (1.2 * taps + filters), LATENCY) + OVERHEAD
 
 
-class FilterWriter:
-    """Writes the function of a part of the channels and filters."""
+class FilterWriter(PartWriter):
+    """Writes the sums of a part of the channels and filters."""
 
-    def __init__(self, code: Code, sums: FilterSums):
-        self.code, self.sums, self.geometry, self.buffer = code, sums, sums.geometry, sums.buffer
-        self.element = Type(self.geometry.kind)
-        self.vector = Type(self.geometry.kind, sums.lanes)
-        table = Lanes(code, "%table", PTR)
-        self.source, self.cotangent, self.target, workspace = [
-            code.load(code.offset(table, i, PTR), PTR) for i in range(4)
-        ]
-        self.begin, self.end = Lanes(code, "%begin", I64), Lanes(code, "%end", I64)
-        part = code.add(f"sdiv {self.begin.typed}, {sums.grain}", I64)
-        self.memory = code.offset(workspace, part * sums.room, self.element)
+    def __init__(self, code: Code, parts: FilterParts):
+        super().__init__(code, parts)
+        self.parts, self.geometry, self.buffer = parts, parts.geometry, parts.buffer
 
     def write(self) -> None:
         """A few elements of the batch at a time: copy a channel of the signals, and add up its blocks."""
-        code, sums, g = self.code, self.sums, self.geometry
-        if sums.room:
-            code.clear(self.memory, sums.room * self.element.align)
-        blocks, (filters, _) = sums.filter_blocks, sums.block
+        code, parts, g = self.code, self.parts, self.geometry
+        blocks, whole = parts.filter_blocks, g.filters // parts.filters
         first = code.add(f"sdiv {self.begin.typed}, {blocks}", I64)
         last = code.add(f"sdiv {(self.end + (blocks - 1)).typed}, {blocks}", I64)
-        with code.loop(0, g.batch, sums.together) as some, code.loop(first, last) as channel:
-            stop = code.intrinsic("smin", I64, some + sums.together, some.like(g.batch))
+        with code.loop(0, g.batch, parts.together) as some, code.loop(first, last) as channel:
+            stop = code.intrinsic("smin", I64, some + parts.together, some.like(g.batch))
             start = channel * blocks
             low = code.intrinsic("smax", I64, self.begin - start, start.like(0))
             high = code.intrinsic("smin", I64, self.end - start, start.like(blocks))
-            if sums.room:
+            if parts.room:
                 self.copy_signals(channel, some, stop)
-            whole = g.filters // filters
-            with code.loop(low, code.intrinsic("smin", I64, high, high.like(whole))) as number:
-                self.write_block(filters, number * filters, channel, some, stop)
-            if whole < blocks:
-                with code.when(high > whole):
-                    rest = g.filters - whole * filters
-                    self.write_block(rest, code.constant(whole * filters, I64), channel, some, stop)
+            with code.loop(0, g.positions[parts.strip_axis], parts.strip) as row:
+                with code.loop(low, code.intrinsic("smin", I64, high, high.like(whole))) as number:
+                    self.write_block(parts.filters, number * parts.filters, channel, some, stop, row)
+                if whole < blocks:
+                    with code.when(high > whole):
+                        rest = g.filters - whole * parts.filters
+                        begin = code.constant(whole * parts.filters, I64)
+                        self.write_block(rest, begin, channel, some, stop, row)
 
     def copy_signals(self, channel: Lanes, some: Lanes, stop: Lanes) -> None:
         """Copy a channel of some elements of the batch."""
@@ -149,44 +150,61 @@ class FilterWriter:
             target = code.offset(self.memory, (n - some) * buffer.channel, self.element)
             buffer.write_copy(code, target, source, starts)
 
+    def split_channel(self, channel: Lanes) -> tuple[Lanes, Lanes, Lanes]:
+        """The item of the stack, the group and the channel in it."""
+        g = self.geometry
+        group, inner = divide(channel, g.channels)
+        return (*divide(group, g.groups), inner)
+
     def signal_address(self, n: Lanes, channel: Lanes) -> Lanes:
         """The address of one channel of one element of the batch."""
         g = self.geometry
-        index = (n * (g.groups * g.channels) + channel) * math.prod(g.lengths)
+        item, inner = divide(channel, g.groups * g.channels)
+        number = n if g.is_shared[0] else item * g.batch + n
+        index = (number * (g.groups * g.channels) + inner) * math.prod(g.lengths)
         return self.code.offset(self.source, index, self.element)
 
-    def write_block(self, filters: int, first: Lanes, channel: Lanes, some: Lanes, stop: Lanes) -> None:
-        """Some filters, from the one with number `first`, and all taps of a channel."""
-        code, g, (_, count) = self.code, self.geometry, self.sums.block
-        taps = self.sums.taps
-        group = code.add(f"sdiv {channel.typed}, {g.channels}", I64)
-        inner = code.add(f"srem {channel.typed}, {g.channels}", I64)
-        near = [Tap(tap.shift - taps[0].shift, tap.offset - taps[0].offset) for tap in taps[:count]]
-        heads = taps[::count]
-        tables = [write_table(code, f"{self.sums.name}.{name}", values) for name, values in tap_columns(heads)]
-        with code.loop(0, len(heads)) as k:
-            shift, offset = [code.load(code.offset(table, k, I64), I64) for table in tables]
-            totals = [[Variable(code, self.vector, 0.0) for _ in near] for _ in range(filters)]
-            with code.loop(some, stop) as n, code.loop(0, g.positions[0]) as z, code.loop(0, g.positions[1]) as y:
-                cotangent = code.offset(self.cotangent, self.position_index(n, group, first, z, y), self.element)
-                if self.buffer.is_direct:
-                    base = self.signal_address(n, channel)
-                else:
-                    base = code.offset(self.memory, (n - some) * self.buffer.channel, self.element)
-                moved = z * (g.stride[0] * self.buffer.plane) + y * (g.stride[1] * self.buffer.row) + shift
-                self.add_row(totals, near, code.offset(base, moved, self.element), cotangent)
-            for i, of_filter in enumerate(totals):
-                index = ((group * g.filters + first + i) * g.channels + inner) * math.prod(g.size) + offset
-                for tap, total in zip(near, of_filter, strict=True):
-                    address = code.offset(self.target, index + tap.offset, self.element)
-                    folded = fold_lanes(lambda a, b: a + b, total.load())
-                    before = code.load(address, self.element)
-                    code.store(select(some.eq(0), folded, before + folded), address)
+    def write_block(self, filters: int, first: Lanes, channel: Lanes, some: Lanes, stop: Lanes, row: Lanes) -> None:
+        """Some filters, from the one with number `first`, and all taps of a channel, from a row of the strip axis."""
+        code, g, taps = self.code, self.geometry, self.parts.taps
+        item, group, inner = self.split_channel(channel)
+        end = code.intrinsic("smin", I64, row + self.parts.strip, row.like(g.positions[self.parts.strip_axis]))
+        bounds = [(row, end) if i == self.parts.strip_axis else (row.like(0), row.like(g.positions[i])) for i in (0, 1)]
+        is_first = some.eq(0) & row.eq(0)
+        period = self.parts.cuts[-1].stop
+        for cut in self.parts.cuts:
+            head = taps[cut[0]]
+            near = [Tap(tap.shift - head.shift, tap.offset - head.offset) for tap in taps[cut[0] : cut.stop]]
+            heads = taps[cut[0] :: period]
+            name = f"{self.parts.name}.{code.name()[1:]}"
+            shifts = self.table(f"{name}.shifts", [tap.shift for tap in heads])
+            offsets = self.table(f"{name}.offsets", [tap.offset for tap in heads])
+            with code.loop(0, len(heads)) as k:
+                shift, offset = [code.load(code.offset(table, k, I64), I64) for table in (shifts, offsets)]
+                totals = [[Variable(code, self.vector, 0.0) for _ in near] for _ in range(filters)]
+                with code.loop(some, stop) as n, code.loop(*bounds[0]) as z, code.loop(*bounds[1]) as y:
+                    results = self.position_index(n, item, group, first, z, y)
+                    if self.buffer.is_direct:
+                        base = self.signal_address(n, channel)
+                    else:
+                        base = code.offset(self.memory, (n - some) * self.buffer.channel, self.element)
+                    moved = z * (g.stride[0] * self.buffer.plane) + y * (g.stride[1] * self.buffer.row) + shift
+                    cotangent = code.offset(self.factor, results, self.element)
+                    self.add_row(totals, near, code.offset(base, moved, self.element), cotangent)
+                for i, of_filter in enumerate(totals):
+                    number = (item * g.groups + group) * g.filters + first + i
+                    index = (number * g.channels + inner) * math.prod(g.size) + offset
+                    for tap, total in zip(near, of_filter, strict=True):
+                        address = code.offset(self.target, index + tap.offset, self.element)
+                        folded = fold_lanes(lambda a, b: a + b, total.load())
+                        before = code.load(address, self.element)
+                        code.store(select(is_first, folded, before + folded), address)
 
-    def position_index(self, n: Lanes, group: Lanes, first: Lanes, z: Lanes, y: Lanes) -> Lanes:
+    def position_index(self, n: Lanes, item: Lanes, group: Lanes, first: Lanes, z: Lanes, y: Lanes) -> Lanes:
         """The index of the first result of a row."""
         g = self.geometry
-        row = ((n * g.groups + group) * g.filters + first) * g.positions[0] + z
+        number = n if g.is_shared[1] else item * g.batch + n
+        row = ((number * g.groups + group) * g.filters + first) * g.positions[0] + z
         return (row * g.positions[1] + y) * g.positions[2]
 
     def add_row(self, totals: list[list[Variable]], taps: Sequence[Tap], source: Lanes, cotangent: Lanes) -> None:
@@ -222,8 +240,3 @@ class FilterWriter:
             x = read(source, tap.shift)
             for of_filter, factor in zip(totals, t, strict=True):
                 of_filter[j].store(fma(factor, x, of_filter[j].load()))
-
-
-def tap_columns(taps: Sequence[Tap]) -> list[tuple[str, list[int]]]:
-    """The shifts and the offsets of taps, with names."""
-    return [("shifts", [tap.shift for tap in taps]), ("offsets", [tap.offset for tap in taps])]

@@ -11,86 +11,42 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from itertools import product
 
-from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.routines.convolution.blocks import UNROLLED, RegisterBlock, cut_of
 from wengert.compiler.routines.convolution.correlation import AxisPhase, Correlation, Tap
+from wengert.compiler.routines.convolution.parts import Parts, PartWriter, divide
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import pick_lanes, splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma
-from wengert.compiler.simd.types import I64, PTR, Type
+from wengert.compiler.simd.types import I64
 
-PIECES = 32
-"""The largest number of parts that run at the same time, each with its own buffer."""
 FILTERS_IN_CACHE = 1 << 14
 """Bytes of filters that stay in the first cache with the rows that they are multiplied by."""
-WORK = 0.5
-"""The scalar operations, in the measure of threads, that take as long as one product."""
 
 
-def write_table(code: Code, name: str, numbers: Sequence[int]) -> Lanes:
-    """The address of constants."""
-    symbol, values = f'@"{name}"', ", ".join([f"i64 {n}" for n in numbers])
-    code.declarations[symbol] = f"{symbol} = private unnamed_addr constant [{len(numbers)} x i64] [{values}]"
-    return Lanes(code, symbol, PTR)
-
-
-class Units:
+class CorrelationParts(Parts):
     """The units of work: blocks of target channels, for each strip of each group of each element of the batch."""
 
     def __init__(self, correlation: Correlation):
-        self.correlation, self.cut = correlation, cut_of(correlation)
-        self.channels = max([block.channels for block in self.cut.blocks])
-        self.channel_blocks = -(-correlation.target_channels // self.channels)
-        self.strips = self.cut.strips(correlation)
-        self.count = correlation.batch * correlation.groups * self.strips * self.channel_blocks
-
-    @property
-    def grain(self) -> int:
-        """Parts are multiples of this."""
-        return -(-self.count // PIECES)
-
-    @property
-    def room(self) -> int:
-        """The elements of the buffer of one part, with some that vectors read behind the last row."""
-        buffer = self.cut.buffer
-        return 0 if buffer.is_direct else buffer.channel * self.correlation.source_channels + self.cut.lanes
-
-    @property
-    def workspace(self) -> int:
-        """The bytes of all buffers."""
-        return -(-self.count // self.grain) * self.room * Type(self.correlation.kind).align
+        c, cut = self.correlation, self.cut = correlation, cut_of(correlation)
+        self.channels = max([block.channels for block in cut.blocks])
+        self.channel_blocks = -(-c.target_channels // self.channels)
+        self.strips = cut.strips(c)
+        count = c.stack * c.batch * c.groups * self.strips * self.channel_blocks
+        # some more, which vectors read behind the last row
+        room = 0 if cut.buffer.is_direct else cut.buffer.channel * c.source_channels + cut.lanes
+        super().__init__(c.name, c.kind, cut.lanes, count, room, c.products)
 
 
-def write_correlation(call: RoutineCall, correlation: Correlation, source: Lanes, filters: Lanes) -> None:
-    """Add up a correlation, on all cores if it is large."""
-    units = Units(correlation)
-    name = correlation.name
-    call.define(name, ("ptr %table", "i64 %begin", "i64 %end"), lambda code: SumWriter(code, units).write())
-    workspace = call.workspace if call.workspace is not None else source
-    pointers = [source, filters, call.result, workspace]
-    call.run_on_all_cores(name, pointers, units.count, units.grain, int(WORK * correlation.products))
+class CorrelationWriter(PartWriter):
+    """Writes the sums of a part."""
 
-
-class SumWriter:
-    """Writes the function of a part of the units."""
-
-    def __init__(self, code: Code, units: Units):
-        self.code, self.units, self.correlation, self.cut = code, units, units.correlation, units.cut
-        self.element = Type(self.correlation.kind)
-        self.vector = Type(self.correlation.kind, self.cut.lanes)
-        table = Lanes(code, "%table", PTR)
-        self.source, self.filters, self.target, workspace = [
-            code.load(code.offset(table, i, PTR), PTR) for i in range(4)
-        ]
-        self.begin, self.end = Lanes(code, "%begin", I64), Lanes(code, "%end", I64)
-        part = code.add(f"sdiv {self.begin.typed}, {units.grain}", I64)
-        self.memory = code.offset(workspace, part * units.room, self.element)
+    def __init__(self, code: Code, parts: CorrelationParts):
+        super().__init__(code, parts)
+        self.units, self.correlation, self.cut = parts, parts.correlation, parts.cut
 
     def write(self) -> None:
         """Copy the source of each strip, and add up its blocks."""
         code, units = self.code, self.units
-        if units.room:
-            code.clear(self.memory, units.room * self.element.align)
         first = code.add(f"sdiv {self.begin.typed}, {units.channel_blocks}", I64)
         last = code.add(f"sdiv {(self.end + (units.channel_blocks - 1)).typed}, {units.channel_blocks}", I64)
         with code.loop(first, last) as strip:
@@ -102,12 +58,12 @@ class SumWriter:
     def write_strip(self, number: Lanes, low: Lanes, high: Lanes) -> None:
         """The blocks of target channels from `low` to `high` of one strip."""
         code, c, cut = self.code, self.correlation, self.cut
-        lot = code.add(f"sdiv {number.typed}, {self.units.strips}", I64)
-        strip = code.add(f"srem {number.typed}, {self.units.strips}", I64)
-        group = code.add(f"srem {lot.typed}, {c.groups}", I64)
+        lot, strip = divide(number, self.units.strips)
+        of_batch, group = divide(lot, c.groups)
         start = code.intrinsic("smin", I64, strip * cut.strip, strip.like(c.counts[cut.strip_axis] - cut.strip))
         origin = self.copy_source(lot, start)
-        filters = code.offset(self.filters, group * c.strides[0], self.element)
+        item, _ = divide(of_batch, c.batch)
+        filters = code.offset(self.factor, (item * c.groups + group) * c.strides[0], self.element)
         volume = c.target[0] * c.target[1] * c.target[2]
         target = code.offset(self.target, lot * (c.target_channels * volume), self.element)
         for phase, block in zip(c.phases, cut.blocks, strict=True):
@@ -117,6 +73,8 @@ class SumWriter:
         """The address of what the strip needs of the source, in its buffer or where it is."""
         code, c, buffer = self.code, self.correlation, self.cut.buffer
         size = c.source[0] * c.source[1] * c.source[2]
+        if c.is_source_shared:
+            _, lot = divide(lot, c.batch * c.groups)
         source = code.offset(self.source, lot * (c.source_channels * size), self.element)
         moved = start * c.source_step[self.cut.strip_axis]
         starts = tuple([moved + low if i == self.cut.strip_axis else start.like(low) for i, low in enumerate(c.lowest)])
@@ -216,8 +174,8 @@ class SumWriter:
                 else:
                     heads = taps[::inner]
                     name = f"{c.name}.{code.name()[1:]}"
-                    shifts = write_table(code, f"{name}.shifts", [tap.shift for tap in heads])
-                    offsets = write_table(code, f"{name}.offsets", [tap.offset for tap in heads])
+                    shifts = self.table(f"{name}.shifts", [tap.shift for tap in heads])
+                    offsets = self.table(f"{name}.offsets", [tap.offset for tap in heads])
                     with code.loop(0, len(heads)) as k:
                         at = lambda base, table: code.offset(
                             base, code.load(code.offset(table, k, I64), I64), self.element

@@ -1,0 +1,1 @@
+"""Attention in blocks of queries and keys, whose scores are never stored as a whole."""

@@ -66,9 +66,14 @@ def run_alone(primitive: Primitive, operands: Sequence[np.ndarray], params: dict
 
 
 def run_reduction(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
-    """The result of a reduction. If it is not finite, NumPy reduces too, and warns or raises as the user wants it."""
+    """The result of a reduction of a C-contiguous array: to copy another one would take longer than NumPy.
+
+    If it is not finite, NumPy reduces too, and warns or raises as the user wants it.
+    """
     errors = np.geterr()
-    out = run_alone(primitive, operands, params) if errors["under"] == "ignore" else None
+    if errors["under"] != "ignore" or not operands[0].flags.c_contiguous:
+        return None
+    out = run_alone(primitive, operands, params)
     if out is not None and set(errors.values()) != {"ignore"} and not np.isfinite(out).all():
         plain_impl(primitive)(*operands, **params)
     return out

@@ -78,5 +78,5 @@ def test_numpy_runs_what_has_no_native_code(programs):
 
 
 def test_operations_without_an_entry_have_no_native_call():
-    assert native.run_natively(wg.sin.primitive, [np.ones(3)], {}) is None
+    assert native.run_natively(wg.nextafter.primitive, [np.ones(3), np.ones(3)], {}) is None
     assert native.native_call.of(_convolution) is not None

@@ -7,6 +7,7 @@ import pytest
 
 import wengert as wg
 from wengert.compiler.forms.prepare import prepare
+from wengert.compiler.machine import translation
 from wengert.compiler.machine.target import Loaded
 from wengert.compiler.machine.translation import FEW_PASSES, Module, object_code, object_codes
 from wengert.compiler.program.program_writer import write_program
@@ -32,6 +33,7 @@ def add(number: int, attributes: str = "") -> str:
 @pytest.mark.parametrize("attributes", ["", FEW_PASSES])
 def test_modules_are_translated_on_all_cores_in_their_order(monkeypatch, threads, attributes):
     monkeypatch.setenv("WENGERT_NUM_THREADS", threads)
+    monkeypatch.setattr(translation, "LONG_TEXT", 10)
     modules = [Module(add(i, attributes) * (i < 20), is_quick=i % 2 == 0) for i in range(21)]
     codes = object_codes(modules)
     assert codes == [object_code(*module) for module in modules]
@@ -43,6 +45,7 @@ def test_modules_are_translated_on_all_cores_in_their_order(monkeypatch, threads
 
 def test_what_llvm_rejects_is_an_error_whichever_thread_met_it(monkeypatch):
     monkeypatch.setenv("WENGERT_NUM_THREADS", "2")
+    monkeypatch.setattr(translation, "LONG_TEXT", 10)
     with pytest.raises(RuntimeError, match="parsing error"):
         object_codes([Module(add(i) if i else "define") for i in range(6)])
 

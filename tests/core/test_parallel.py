@@ -23,8 +23,8 @@ def two_threads(monkeypatch):
 @pytest.mark.parametrize("layout", [lambda x: x, np.asfortranarray, lambda x: x[::2], lambda x: x.T])
 def test_same_numbers_to_the_last_bit(two_threads, dtype, layout):
     x = layout(np.random.default_rng(0).normal(size=(2 * LARGE // 16 + 3, 17)).astype(dtype))
-    np.testing.assert_array_equal(parallel.parallel(np.sin)(x), np.sin(x))
-    assert parallel.parallel(np.sin)(x).dtype == np.sin(x).dtype
+    np.testing.assert_array_equal(parallel.run_shared(np.sin, x), np.sin(x))
+    assert parallel.run_shared(np.sin, x).dtype == np.sin(x).dtype
 
 
 @pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum])
@@ -34,6 +34,7 @@ def test_two_operands(two_threads, ufunc):
     operands = [
         y,
         2.0,
+        True,
         np.float32(2),
         np.broadcast_to(3.0, x.shape),
         y.astype(np.float32),
@@ -44,34 +45,34 @@ def test_two_operands(two_threads, ufunc):
     ]
     for other in operands:
         for pair in ((x, other), (other, x)):
-            result, expected = parallel.parallel(ufunc)(*pair), ufunc(*pair)
+            result, expected = parallel.run_shared(ufunc, *pair), ufunc(*pair)
             assert result.dtype == expected.dtype
             np.testing.assert_array_equal(result, expected)
 
 
 def test_integers_are_promoted(two_threads):
     x = np.arange(LARGE + 1)
-    np.testing.assert_array_equal(parallel.parallel(np.sin)(x), np.sin(x))
+    np.testing.assert_array_equal(parallel.run_shared(np.sin, x), np.sin(x))
 
 
 def test_warnings_and_error_states_are_those_of_the_caller(two_threads):
     x = np.full(LARGE, -1.0)
     with np.errstate(invalid="ignore"), warnings.catch_warnings():
         warnings.simplefilter("error")
-        parallel.parallel(np.log)(x)
+        parallel.run_shared(np.log, x)
     with np.errstate(invalid="raise"), pytest.raises(FloatingPointError):
-        parallel.parallel(np.log)(x)
+        parallel.run_shared(np.log, x)
 
 
 def _child(queue):
     x = np.ones(LARGE)
-    queue.put(float(parallel.parallel(np.exp)(x)[-1]))
+    queue.put(float(parallel.run_shared(np.exp, x)[-1]))
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 @pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # by JAX, if another test has imported it
 def test_survives_a_fork(two_threads):
-    parallel.parallel(np.exp)(np.ones(LARGE))
+    parallel.run_shared(np.exp, np.ones(LARGE))
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
     process = context.Process(target=_child, args=(queue,))
@@ -164,7 +165,7 @@ def test_threads_that_cannot_be_started(two_threads, monkeypatch):
 
     x = np.linspace(0.0, 1.0, LARGE)
     monkeypatch.setattr(threading.Thread, "start", refuse)
-    np.testing.assert_array_equal(parallel.parallel(np.exp)(x), np.exp(x))
+    np.testing.assert_array_equal(parallel.run_shared(np.exp, x), np.exp(x))
     parallel._forget_pool()
 
 

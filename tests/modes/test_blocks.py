@@ -6,10 +6,17 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.core import native
 from wengert.core.parallel import LARGE
 from wengert.modes import blocks
 
 N = LARGE + 77
+
+
+@pytest.fixture(autouse=True)
+def by_numpy(monkeypatch):
+    """NumPy's functions and the vector functions differ in the last digit."""
+    monkeypatch.setattr(native, "IS_ON", False)
 
 
 def expression(x, y):
@@ -20,7 +27,6 @@ def expression(x, y):
 
 def gradients(f, arrays, threads, monkeypatch):
     monkeypatch.setenv("WENGERT_NUM_THREADS", str(threads))
-    monkeypatch.setattr("wengert.core.parallel.pool", None)
     tensors = [wg.tensor(a, requires_grad=True) for a in arrays]
     for _ in range(2):  # the first run finds out that there is something large
         for x in tensors:
@@ -36,10 +42,14 @@ def test_the_same_to_the_last_bit(dtype, shape, monkeypatch):
     rng = np.random.default_rng(0)
     arrays = [rng.normal(size=shape).astype(dtype) for _ in range(2)]
     runs = []
-    original = blocks.pull_run
-    monkeypatch.setattr(
-        "wengert.modes.blocks.pull_run", lambda run, cotangents: runs.append(len(run)) or original(run, cotangents)
-    )
+    original = blocks.pull_in_blocks
+
+    def pull(given):
+        found = original(given)
+        runs.extend([] if found is None else [len(given.run.steps)])
+        return found
+
+    monkeypatch.setattr(blocks, "pull_in_blocks", pull)
     shared = gradients(expression, arrays, 2, monkeypatch)
     assert max(runs) > 5
     runs.clear()
@@ -80,3 +90,97 @@ def test_history_is_released_or_kept():
     np.testing.assert_array_equal(x.grad.numpy(), first)
     with pytest.raises(wg.GradientError, match="released"):
         y.backward()
+
+
+class TestKernels:
+    """Runs that come again and again are native kernels."""
+
+    @pytest.fixture(autouse=True)
+    def at_once(self, by_numpy, monkeypatch):
+        monkeypatch.setattr(native, "IS_ON", True)
+        monkeypatch.setattr(native, "PAYS", 0)
+
+    @pytest.fixture
+    def kernels(self, monkeypatch):
+        """The lengths of the runs that were kernels."""
+        lengths = []
+        run_all = native.kernels_of_runs()
+
+        def run_one(run, inputs, size):
+            found = run_all(run, inputs, size)
+            lengths.extend([] if found is None else [len(run.steps)])
+            return found
+
+        monkeypatch.setattr(native, "kernels_of_runs", lambda: run_one)
+        return lengths
+
+    @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+    @pytest.mark.parametrize("size", [native.EXPENSIVE_ARRAY + 3, N])
+    def test_gradients_are_those_of_numpy(self, dtype, size, kernels, monkeypatch):
+        rng = np.random.default_rng(0)
+        arrays = [rng.normal(size=(size,)).astype(dtype) for _ in range(2)]
+        found = gradients(expression, arrays, 2, monkeypatch)
+        assert max(kernels) > 5
+        monkeypatch.setattr(native, "IS_ON", False)
+        for a, b in zip(found, gradients(expression, arrays, 1, monkeypatch), strict=True):
+            np.testing.assert_allclose(a, b, rtol=0, atol=(1e-5 if dtype == np.float32 else 1e-14) * np.abs(b).max())
+
+    def test_special_values(self, kernels, monkeypatch):
+        """NaN, infinities and signed zeros flow through a kernel as through NumPy."""
+        x = np.resize([0.0, -0.0, np.nan, np.inf, -np.inf, 1.0, -2.0, 1e200], N)
+        f = lambda x, y: (np.sqrt(x * x) * y - x / y + np.maximum(x, y) * 2.0).sum()
+        with np.errstate(all="ignore"):
+            found = gradients(f, [x, x[::-1].copy()], 2, monkeypatch)
+            monkeypatch.setattr(native, "IS_ON", False)
+            expected = gradients(f, [x, x[::-1].copy()], 2, monkeypatch)
+        assert kernels
+        for a, b in zip(found[1:], expected[1:], strict=True):
+            np.testing.assert_array_equal(a, b)
+            np.testing.assert_array_equal(np.signbit(a)[~np.isnan(a)], np.signbit(b)[~np.isnan(b)])
+
+    def test_numbers_belong_to_the_kernel(self, kernels, monkeypatch):
+        """-0.0 and 0.0, and 2 and 2.0, are equal, but not the same."""
+        x = np.linspace(0.5, 2.0, N)
+        for number in (2, 2.0, 0.0, -0.0, True):
+            f = lambda x: (np.sin(x) * number * x).sum()  # noqa: B023  # it is called in this step
+            found = gradients(f, [x], 2, monkeypatch)[1]
+            expected = number * np.cos(x) * x + number * np.sin(x)
+            np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-15)
+            np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+        assert kernels
+
+    def test_runs_that_come_rarely_are_not_compiled(self, kernels, monkeypatch):
+        monkeypatch.setattr(native, "PAYS", N * native.EXPENSIVE * 3)
+        f = lambda x: (np.sin(x) * np.exp(x) * 1.375).sum()
+        gradients(f, [np.linspace(0.0, 1.0, N)], 2, monkeypatch)
+        assert not kernels
+        gradients(f, [np.linspace(0.0, 1.0, N)], 2, monkeypatch)
+        assert len(kernels) == 2
+
+    def test_a_hook_or_a_second_output_in_the_middle(self, kernels, monkeypatch):
+        seen = []
+
+        def f(x, y):
+            a = np.sin(x) * y
+            a.register_hook(lambda g: seen.append(g.shape))
+            return (np.cos(a) * a * x).sum() + (a * 2).sum()
+
+        rng = np.random.default_rng(1)
+        arrays = [rng.normal(size=N), rng.normal(size=N)]
+        found = gradients(f, arrays, 2, monkeypatch)
+        assert seen == [(N,)] * 2
+        monkeypatch.setattr(native, "IS_ON", False)
+        for a, b in zip(found, gradients(f, arrays, 1, monkeypatch), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13)
+
+    def test_histories_are_released_or_kept(self, kernels):
+        test_history_is_released_or_kept()
+        assert kernels
+
+    def test_gradients_accumulate(self, kernels):
+        x = wg.tensor(np.linspace(0.0, 1.0, N), requires_grad=True)
+        for _ in range(3):
+            (np.sin(x) * x * 2.0).sum().backward()
+        assert kernels
+        once = 2.0 * (np.cos(x.detach().numpy()) * x.detach().numpy() + np.sin(x.detach().numpy()))
+        np.testing.assert_allclose(x.grad.numpy(), 3 * once, rtol=1e-13)

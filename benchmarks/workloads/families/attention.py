@@ -130,7 +130,7 @@ def causal_loss(operands: Any, weights: Any, face: Face, layers: Layers) -> Any:
     return face.numpy.sum(layers.causal_attention(*operands) * weights)
 
 
-def entropy_loss(x: Any, labels: Any, face: Face, layers: Layers) -> Any:  # noqa: ARG001  # as the other losses
+def entropy_loss(x: Any, labels: Any, face: Face, layers: Layers) -> Any:
     return layers.cross_entropy(x, labels)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import TrackedValueError, user_error
-from wengert.core.primitive import Primitive
+from wengert.core.primitive import Primitive, plain_impl
 from wengert.core.spec import Spec
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -61,7 +61,7 @@ def _infer_dtype(
         return np.result_type(*kinds)
     examples = [np.ones(shape, k) if isinstance(k, np.dtype) else k(1) for k in kinds]
     with np.errstate(all="ignore"):
-        return np.asarray(primitive.impl(*examples, **dict(params))).dtype
+        return np.asarray(plain_impl(primitive)(*examples, **dict(params))).dtype
 
 
 def _infer_reduction(primitive: Primitive, x: Spec, params: tuple[Any, ...]) -> Spec:
@@ -77,7 +77,7 @@ def _infer_reduction(primitive: Primitive, x: Spec, params: tuple[Any, ...]) -> 
 def _infer_by_example(primitive: Primitive, specs: Sequence[Spec], params: dict[str, Any]) -> Any:
     examples = [np.broadcast_to(np.zeros((), spec.dtype), spec.shape) for spec in specs]
     with np.errstate(all="ignore"):
-        out = primitive.impl(*examples, **params)
+        out = plain_impl(primitive)(*examples, **params)
     return Spec.of(out) if primitive.outputs == 1 else tuple(map(Spec.of, out))
 
 

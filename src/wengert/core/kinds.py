@@ -15,7 +15,8 @@ import numpy as np
 from wengert.core.array import UFUNCS
 from wengert.core.definition import Case, Definition, Trial
 from wengert.core.facts import NO_FACTS, Facts
-from wengert.core.primitive import OperationFunction, Primitive, register
+from wengert.core.native import for_large_arrays, for_reductions
+from wengert.core.primitive import OperationFunction, Primitive, plain_impl, register
 
 ARGUMENTS = ("x", "y", "z")
 
@@ -51,12 +52,14 @@ def add_operation(trial: Trial, **definition: Any) -> OperationFunction:
     ufunc = getattr(impl, "ufunc", impl)
     if isinstance(ufunc, np.ufunc) and definition["kind"] in ("elementwise", "nondifferentiable"):
         UFUNCS[ufunc] = op
+    if hasattr(impl, "large_calls"):
+        impl.large_calls.primitive = op.primitive
     return op
 
 
 def is_arithmetic(primitive: Primitive) -> bool:
     """Whether an operation is elementwise and its implementation calls nothing: then it runs on numbers of any kind."""
-    code = getattr(primitive.impl, "__code__", None)
+    code = getattr(plain_impl(primitive), "__code__", None)
     return primitive.kind == "elementwise" and code is not None and not (code.co_names or code.co_freevars)
 
 
@@ -86,6 +89,8 @@ def elementwise(
     For `domain`, `singular` and `params` see `Trial`. `real_output` marks real functions of complex arguments. For
     `dead`, `taylor` and `facts` see `Definition`.
     """
+    if not params:
+        impl = for_large_arrays(impl, len(rules), facts)
     return add_operation(
         Trial(domain=domain, singular=singular or {}, params=params or {}),
         name=name,
@@ -171,7 +176,7 @@ def reduction(
     return add_operation(
         Trial(cases=cases),
         name=name,
-        impl=impl,
+        impl=for_reductions(impl),
         kind="reduction",
         inputs=("x",),
         takes_params=True,

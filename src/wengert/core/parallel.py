@@ -117,32 +117,13 @@ def _start_pool() -> Any:
     return pool
 
 
-def parallel(ufunc: np.ufunc, threshold: int = LARGE) -> Callable[..., Any]:
-    """`ufunc`, shared among the cores from this size on."""
-    ndarray = np.ndarray
-
-    def unary(x: Any) -> Any:
-        if x.__class__ is ndarray and x.size >= threshold:
-            return _run_shared(ufunc, x)
-        return ufunc(x)
-
-    def binary(x: Any, y: Any) -> Any:
-        first = x if x.__class__ is ndarray else y
-        if first.__class__ is ndarray and first.size >= threshold:
-            return _run_shared(ufunc, x, y)
-        return ufunc(x, y)
-
-    run: Callable[..., Any] = unary if ufunc.nin == 1 else binary
-    run.ufunc = ufunc  # type: ignore[attr-defined]  # functions may have attributes
-    return run
-
-
-def _run_shared(ufunc: np.ufunc, *operands: Any) -> Any:
+def run_shared(ufunc: np.ufunc, *operands: Any) -> Any:
+    """The result of NumPy's function, on all cores if the operands are long enough rows or numbers."""
     flat = _flatten_operands(operands)
     if flat is None or num_threads() == 1:
         return ufunc(*operands)
     rows, shape, order = flat
-    types = [type(x) if type(x) in (int, float, complex) else x.dtype for x in rows]
+    types = [type(x) if type(x) in (int, float, complex) else np.asarray(x).dtype for x in rows]
     out = np.empty(shape, ufunc.resolve_dtypes((*types, None))[-1], order=order)
     target = out.reshape(-1, order=order)
 

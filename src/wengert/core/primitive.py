@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
-from inspect import Parameter, Signature
+from inspect import Parameter, Signature, unwrap
 from typing import Any, Protocol
 
 import numpy as np
@@ -246,6 +246,12 @@ def locate(error: ValueError, primitive: Primitive, args: Sequence[Any]) -> None
         shapes = " and ".join(str(a.shape) for a in args if isinstance(a, SHAPED))
         advice = "" if isinstance(error, np.linalg.LinAlgError) else " Reshape an operand, or insert axes: x[:, None]."
         error.add_note(f"This was {primitive.name} of shapes {shapes}, at {line}.{advice}")
+
+
+def plain_impl(primitive: Primitive) -> Callable[..., Any]:
+    """The implementation of an operation without native code for large arrays."""
+    impl: Callable[..., Any] = unwrap(primitive.impl)
+    return impl
 
 
 def gives_constants(primitive: Primitive) -> bool:

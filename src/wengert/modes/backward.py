@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core import parallel
+from wengert.core import native
 from wengert.core.array import Array
-from wengert.core.parallel import LARGE
+from wengert.core.native import EXPENSIVE_ARRAY
 from wengert.core.primitive import OUTPUT
 from wengert.modes.blocks import pull_large
 from wengert.modes.tape import TapeNode, find_reaching, sort_reachable
@@ -55,7 +55,7 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
     take, get = cotangents.pop, cotangents.get
     ndarray = np.ndarray
     simple = lift is None and check is None
-    sharing = parallel.pool is not None and simple and targets is None
+    has_large = native.met_large and simple and targets is None
 
     with np.errstate(all="ignore"):
         for node in order:
@@ -72,8 +72,8 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
             if hooks is not None:
                 t = run_hooks(hooks.before, t)
             if (
-                sharing
-                and (t.__class__ is ndarray and t.size >= LARGE and not dead)
+                has_large
+                and (t.__class__ is ndarray and t.size >= EXPENSIVE_ARRAY and not dead)
                 and pull_large(node, t, order, cotangents, owned, retain)
             ):
                 continue

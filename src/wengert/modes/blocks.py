@@ -1,26 +1,70 @@
-"""The backward pass over large arrays, block by block.
+"""The backward pass over large arrays: runs of elementwise nodes, block by block.
 
 The cotangents between consecutive elementwise operations would be written to memory only to be read again by the next
 rule, and memory limits the speed. So a run of such nodes is pulled for one block of elements at a time, on all cores,
-and intermediate cotangents stay in the cache. Each element is computed by the same rules in the same order, so the
-numbers are the same.
+and intermediate cotangents stay in the cache: by NumPy at first, and where the same run comes again often enough, by
+one native kernel, in which they stay in registers. Each element is computed by the same rules in the same order.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from wengert.core import native, parallel
 from wengert.core.array import Array
-from wengert.core.parallel import EXPENSIVE, share
+from wengert.ops.elementwise.complex_numbers import real
 
-BLOCK = EXPENSIVE - 1
-"""Elements of one block: they fit in the cache, and operations on them are not shared again."""
+BLOCK = native.EXPENSIVE_ARRAY - 1
+"""Elements of one block of NumPy's: they fit in the cache, and operations on them are not large calls."""
+LONGEST = 48
+"""The most nodes of a run: a kernel that is much longer has more values than registers, and compiles slowly."""
+MOST_RUNS = 1024
+"""The number of different runs whose time is counted."""
 
 if TYPE_CHECKING:
     from wengert.modes.tape import TapeNode
+
+Source = int | tuple[Any, str]
+"""What a rule of a run reads: one of the inputs of the run, or a Python number, with its digits."""
+
+
+class RunNode(NamedTuple):
+    """A node of a run: what its rules are called with, and the numbers of its parents in the run."""
+
+    primitive: Any
+    params: tuple[tuple[str, Any], ...]
+    saved: tuple[Source | None, ...]
+    parents: tuple[int | None, ...]
+
+
+class Run(NamedTuple):
+    """A run of elementwise nodes, without its arrays: equal runs have equal rules, wires and dtypes.
+
+    Nodes have numbers: those of the run come first, those behind it follow. `arrived` has the cotangents from outside,
+    by number.
+    """
+
+    steps: tuple[RunNode, ...]
+    arrived: tuple[tuple[int, Source], ...]
+    inputs: tuple[tuple[np.dtype, bool], ...]
+    """The dtype of each input, and whether it is a row or one number."""
+    dtype: np.dtype
+    results: int
+    """The number of nodes behind the run, which get the results."""
+
+
+class Pull(NamedTuple):
+    """A run with its arrays, and the nodes behind it."""
+
+    run: Run
+    inputs: list[np.ndarray]
+    behind: list[TapeNode]
+    shape: tuple[int, ...]
 
 
 def pull_large(
@@ -31,27 +75,33 @@ def pull_large(
     owned: set[TapeNode],
     retain: bool,
 ) -> bool:
-    """Pull a node together with the nodes that follow it, if they are a run; returns whether they are."""
-    run = find_run(node, order)
-    if len(run) < 2:
+    """Pull a node together with the nodes that follow it, if that is faster than one by one; returns whether it was."""
+    nodes = find_run(node, order)
+    if len(nodes) < 2:
         return False
     cotangents[node] = t
-    pulled = pull_run(run, cotangents)
-    if pulled is None:
+    pull = describe_run(nodes, cotangents)
+    results = None if pull is None else pull_natively(pull)
+    if pull is not None and results is None and t.size >= parallel.LARGE:
+        results = pull_in_blocks(pull)
+    if pull is None or results is None:
         del cotangents[node]
         return False
-    cotangents.update(pulled)
-    owned.update(pulled)
+    for member in nodes:
+        cotangents.pop(member, None)
+    for parent, row in zip(pull.behind, results, strict=True):
+        cotangents[parent] = row.reshape(pull.shape)
+    owned.update(pull.behind)
     if not retain:
-        for member in run:
+        for member in nodes:
             member.saved, member.parents = None, ()
     return True
 
 
 def find_run(node: TapeNode, order: list[TapeNode]) -> list[TapeNode]:
     """The node and those right after it that are elementwise operations on arrays of its shape and dtype."""
-    start = stop = order.index(node)
-    while stop < len(order) and can_join_run(order[stop], node):
+    start = stop = bisect_left(order, -node.sequence, key=lambda other: -other.sequence)  # newest first
+    while stop < min(len(order), start + LONGEST) and can_join_run(order[stop], node):
         stop += 1
     return order[start:stop]
 
@@ -67,7 +117,7 @@ def can_join_run(node: TapeNode, first: TapeNode) -> bool:
         and node.shape == first.shape
         and node.dtype is first.dtype
         and all(p is None or (p.shape == first.shape and p.dtype is first.dtype) for p in node.parents)
-        and all(as_row(s, first.shape) is not None for s in node.saved or ())
+        and all(s is None or as_row(s, first.shape) is not None for s in node.saved or ())
     )
 
 
@@ -80,43 +130,96 @@ def as_row(x: Any, shape: tuple[int, ...]) -> Any:
     return x.reshape(-1) if x.flags.c_contiguous else x[(0,) * x.ndim] if not any(x.strides) else None
 
 
-def pull_run(run: list[TapeNode], cotangents: dict[TapeNode, Any]) -> dict[TapeNode, np.ndarray] | None:
-    """The cotangents of the parents of a run, with what they had before; None if the run cannot be pulled in blocks.
+def describe_run(nodes: list[TapeNode], cotangents: dict[TapeNode, Any]) -> Pull | None:
+    """The run of some nodes; None if a cotangent is neither a row nor a number."""
+    shape, inside = nodes[0].shape, set(nodes)
+    behind = list(dict.fromkeys(p for node in nodes for p in node.parents if p is not None and p not in inside))
+    numbers = {node: i for i, node in enumerate((*nodes, *behind))}
+    inputs: list[np.ndarray] = []
+    known: dict[int, int] = {}
 
-    Removes the cotangents of the nodes of the run.
-    """
-    shape, inside = run[0].shape, set(run)
-    behind = dict.fromkeys(p for node in run for p in node.parents if p is not None and p not in inside)
-    arrived = {node: as_row(cotangents[node], shape) for node in (*run, *behind) if node in cotangents}
-    if any(t is None for t in arrived.values()):
+    def source_of(x: Any) -> Source | None:
+        if x is None or isinstance(x, int | float) and not isinstance(x, np.generic):
+            return None if x is None else (x, repr(x))
+        if id(x) not in known:
+            known[id(x)] = len(inputs)
+            inputs.append(np.asarray(as_row(x, shape)))
+        return known[id(x)]
+
+    arrived = []
+    for node, i in numbers.items():
+        t = cotangents.get(node)
+        if t is not None:
+            if as_row(t, shape) is None:
+                return None
+            arrived.append((i, source_of(t)))
+    steps = tuple(
+        [
+            RunNode(
+                node.primitive,
+                tuple(node.params.items()),
+                tuple([source_of(s) for s in node.saved or ()]),
+                tuple([None if p is None else numbers[p] for p in node.parents]),
+            )
+            for node in nodes
+        ]
+    )
+    kinds = tuple([(x.dtype, x.ndim > 0) for x in inputs])
+    return Pull(Run(steps, tuple(arrived), kinds, nodes[0].dtype, len(behind)), inputs, behind, shape)  # type: ignore[arg-type]  # none of those that arrived is None
+
+
+def pull_values(run: Run, inputs: Sequence[Any]) -> list[Any]:
+    """The cotangents of the nodes behind a run, with what they had before, from arrays or symbols."""
+
+    def value_of(source: Source | None) -> Any:
+        return inputs[source] if source.__class__ is int else source and source[0]  # type: ignore[index]  # a Python number
+
+    cotangents = {i: value_of(source) for i, source in run.arrived}
+    for i, step in enumerate(run.steps):
+        t = cotangents.pop(i)
+        saved, params = [value_of(s) for s in step.saved], dict(step.params)
+        for pull, parent in zip(step.primitive.pulls, step.parents, strict=True):
+            if parent is not None:
+                c = pull(t, saved, params)
+                if c.dtype != run.dtype:
+                    c = (real(c) if c.dtype.kind == "c" and run.dtype.kind != "c" else c).astype(run.dtype)
+                cotangents[parent] = cotangents[parent] + c if parent in cotangents else c
+    first = len(run.steps)
+    return [cotangents[i] for i in range(first, first + run.results)]
+
+
+def pull_in_blocks(pull: Pull) -> list[np.ndarray] | None:
+    """The results of NumPy, block by block; None where there is one core, which gains little."""
+    if parallel.num_threads() == 1:
         return None
-    saved = {node: [as_row(s, shape) for s in node.saved or ()] for node in run}
-    pulled = {p: np.empty(shape, p.dtype) for p in behind}
-    rows = {p: t.reshape(-1) for p, t in pulled.items()}
-
-    def pull_block(i: int, j: int) -> None:
-        here = {node: slice_row(t, i, j) for node, t in arrived.items()}
-        for node in run:
-            assert node.primitive is not None
-            t = here.pop(node)
-            values = [slice_row(s, i, j) for s in saved[node]]
-            for pull, parent in zip(node.primitive.pulls, node.parents, strict=True):
-                if parent is not None:
-                    c = pull(t, values, node.params)
-                    here[parent] = here[parent] + c if parent in here else c
-        for parent, row in rows.items():
-            row[i:j] = here[parent]
+    size = math.prod(pull.shape)
+    rows = [np.empty(size, pull.run.dtype) for _ in pull.behind]
 
     def work(start: int, stop: int) -> None:
         for i in range(start, stop, BLOCK):
-            pull_block(i, min(i + BLOCK, stop))
+            part = slice(i, min(i + BLOCK, stop))
+            found = pull_values(pull.run, [x[part] if x.ndim else x[()] for x in pull.inputs])
+            for row, c in zip(rows, found, strict=True):
+                row[part] = c
 
-    share(work, math.prod(shape))
-    for node in inside & arrived.keys():
-        del cotangents[node]
-    return pulled
+    parallel.share(work, size)
+    return rows
 
 
-def slice_row(x: Any, i: int, j: int) -> Any:
-    """One block of a row; a number as it is."""
-    return x[i:j] if isinstance(x, np.ndarray) and x.ndim else x
+# Native kernels
+
+
+SPENT: dict[Run, int] = {}
+"""The nanoseconds that NumPy has spent on each run, roughly, for one of its nodes."""
+
+
+def pull_natively(pull: Pull) -> list[np.ndarray] | None:
+    """The results of a kernel; None if there is none, or if the run has not come often enough."""
+    if not native.IS_ON:
+        return None
+    size = math.prod(pull.shape)
+    if len(SPENT) >= MOST_RUNS:
+        SPENT.clear()
+    spent = SPENT[pull.run] = min(SPENT.get(pull.run, 0) + size * native.EXPENSIVE, native.PAYS)
+    kernels = native.kernels_of_runs() if spent == native.PAYS else None
+    return None if kernels is None else kernels(pull.run, pull.inputs, size)

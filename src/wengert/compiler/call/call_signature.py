@@ -18,7 +18,6 @@ from wengert.compiler.entry.entry_values import Argument, is_native_dtype
 from wengert.compiler.entry.program_state import StateUse
 from wengert.compiler.entry.python_objects import is_supported
 from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
-from wengert.compiler.machine.target import start_loader
 from wengert.core.array import Array
 from wengert.core.constant_key import constant_key
 from wengert.core.errors import GradientError, user_error
@@ -64,7 +63,6 @@ class Signature:
         wrap: Callable[[Callable], Callable],
         unroll: bool | int | None = None,
     ):
-        start_loader()
         plain = [x.value if isinstance(x, Fixed) else input_spec(x) if isinstance(x, Array) else x for x in leaves]
         fixed = [isinstance(x, Fixed) for x in leaves]
         with unrolling(unroll):

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiler import aspects as aspects  # fills in the native code of operations
 from wengert.compiler.entry.entry_signature import EntrySignature
 from wengert.compiler.entry.entry_values import Argument
 from wengert.compiler.entry.python_objects import is_supported
-from wengert.compiler.forms.lowering import FLOATS
+from wengert.compiler.forms.lowering import FLOATS, Alternatives, Reduction, expansion, lowering
 from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
 from wengert.core.aspects import primitive_of
-from wengert.core.native import native_call
-from wengert.core.primitive import Primitive
+from wengert.core.native import LargeSignatures, native_call
+from wengert.core.primitive import OUTPUT, TABLE, Primitive, plain_impl
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Input, make_operation
@@ -35,9 +36,11 @@ def program_of(
     """The program of one operation, on inputs with these numbers; None if NumPy would run a part of it."""
     inputs = [Input(spec) for spec in specs]
     node = make_operation(primitive, [inputs[i] for i in operands], **dict(params))
+    is_single = node.spec.__class__ is Spec
+    outputs = [node] if is_single else [make_operation(OUTPUT, [node], index=i) for i in range(len(node.spec))]
     signature = EntrySignature([Argument("array", spec) for spec in specs], node.spec) if is_supported() else None
     with LOCK:
-        program = load_or_compile(Graph(inputs, [node]), signature, primitive.name)
+        program = load_or_compile(Graph(inputs, outputs), signature, primitive.name)
     return None if program.build.program.fallbacks else program
 
 
@@ -56,7 +59,29 @@ def run_alone(primitive: Primitive, operands: Sequence[np.ndarray], params: dict
     if program is None:
         return None
     out = program.entry(*inputs) if program.entry is not None else NotImplemented
-    return program(inputs)[0] if out is NotImplemented else out  # of other layouts
+    if out is not NotImplemented:
+        return out
+    results = program(inputs)  # of other layouts
+    return results[0] if primitive.outputs == 1 else tuple(results)
+
+
+def run_reduction(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
+    """The result of a reduction of a C-contiguous array: to copy another one would take longer than NumPy.
+
+    If it is not finite, NumPy reduces too, and warns or raises as the user wants it.
+    """
+    errors = np.geterr()
+    if errors["under"] != "ignore" or not operands[0].flags.c_contiguous:
+        return None
+    out = run_alone(primitive, operands, params)
+    if out is not None and set(errors.values()) != {"ignore"} and not np.isfinite(out).all():
+        plain_impl(primitive)(*operands, **params)
+    return out
+
+
+def run_stack(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
+    """The result of an operation on a stack of matrices; LAPACK is as fast for one."""
+    return run_alone(primitive, operands, params) if operands[0].ndim > 2 else None
 
 
 for operation in (
@@ -64,3 +89,11 @@ for operation in (
     *(window_pick, window_place, window_sum, window_spread),
 ):
     native_call.enter(partial(run_alone, primitive_of(operation)), operation)
+
+for primitive in TABLE.values():
+    if isinstance(getattr(primitive.impl, "large_calls", None), LargeSignatures):
+        native_code = lowering.of(primitive)
+        if isinstance(native_code, Alternatives):
+            native_call.enter(partial(run_stack, primitive), primitive)
+        elif isinstance(native_code, Reduction) or expansion.of(primitive) is not None:
+            native_call.enter(partial(run_reduction, primitive), primitive)

@@ -31,7 +31,7 @@ from wengert.compiler.kernels.threads import THREADS, parallel_address
 from wengert.compiler.machine import target
 from wengert.compiler.machine.fingerprint import CacheEntry
 from wengert.compiler.machine.target import start_thread
-from wengert.compiler.machine.translation import Module, object_codes, start_translator
+from wengert.compiler.machine.translation import Module, object_codes
 from wengert.compiler.program.failures import FAILURES
 from wengert.compiler.program.kept_memory import KEPT, allow_kept_memory
 from wengert.compiler.program.program import FIRST_FAILURE, NO_MEMORY, Program
@@ -56,8 +56,6 @@ _llvm_lock: Any = getattr(llvm.ffi.lib, "_lock", None)
 def _hold_locks() -> None:
     """Before a fork, wait for threads that use LLVM: the child could never acquire its lock."""
     LOCK.acquire()
-    for thread in target.STARTED:
-        thread.join()
     _llvm_lock.__enter__()
 
 
@@ -163,20 +161,22 @@ def load_or_compile(
     rolls: bool = True,
     uses: Sequence[StateUse] = (),
     is_taped: bool = False,
+    callers: str = "",
 ) -> NativeProgram:
     """The program of a graph, from disk if it was compiled before; with an entry for Python if that has a signature.
 
     `updates` pairs inputs with the outputs that replace them after a run, `uses` says which tensors the entry reads and
-    writes. With `rolls`, parts of the graph that repeat themselves become loops.
+    writes. With `rolls`, parts of the graph that repeat themselves become loops. `callers` is the text of further
+    functions, which call the program on all cores.
     """
     states = states_of(uses, [node.spec for node in graph.outputs], is_taped)
-    described = repr((entry_signature, tuple(updates), rolls, states))
+    described = repr((entry_signature, tuple(updates), rolls, states)) + callers
     kept = CacheEntry(graph.fingerprint, described) if is_portable(graph) else None
     stored = kept.load() if kept is not None else None
     if stored is not None:
         with contextlib.suppress(Exception):  # whatever cannot be read is compiled again
             return NativeProgram(pickle.loads(stored), entry_signature, name, True, uses)
-    build = compile_graph(graph, entry_signature, updates, rolls, states)
+    build = compile_graph(graph, entry_signature, updates, rolls, states, callers)
     if kept is not None:
         with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError, RecursionError):
             kept.store(pickle.dumps(build))
@@ -189,16 +189,20 @@ def compile_graph(
     updates: Sequence[tuple[int, int]] = (),
     rolls: bool = True,
     states: States = NO_STATES,
+    callers: str = "",
 ) -> Build:
     """graph -> passes -> schedule -> memory plan -> LLVM text -> machine code."""
     start = time.perf_counter()
-    start_translator()
     optimised = prepare(graph, rolls)
     program = write_program(optimised, updates)
+    if callers:
+        program = program._replace(uses_threads=True)
     pool = start_thread(parallel_address) if program.uses_threads else None  # translated when it is first needed
-    callers = DECLARE_RUN + RELEASED if releases_gil(program) else ""
     if entry_signature is not None:
-        callers = DECLARE_RUN + entry.write_entry(entry_signature, releases_gil(program), states)
+        callers += entry.write_entry(entry_signature, releases_gil(program), states)
+    elif releases_gil(program):
+        callers += RELEASED
+    callers = DECLARE_RUN + callers if callers else ""
     has_loops = states.records > 0  # others only compare and call
     modules = [*program.modules, *([Module(callers, not has_loops)] if callers else [])]
     code = [*object_codes(modules), *[function_code(*key) for key in program.vector_functions]]

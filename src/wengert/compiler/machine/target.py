@@ -127,10 +127,6 @@ class Loaded:
         self._kept.extend(owners)
 
 
-STARTED: list[threading.Thread] = []
-"""Threads that begin to use LLVM before it is needed."""
-
-
 def start_thread(function: Callable[..., Any], *arguments: Any) -> threading.Thread | None:
     """A thread that runs a function; None if there is one core, or no thread can be started, as during shutdown."""
     if parallel.num_threads() == 1:
@@ -141,13 +137,3 @@ def start_thread(function: Callable[..., Any], *arguments: Any) -> threading.Thr
     except RuntimeError:
         return None
     return thread
-
-
-@cache
-def start_loader() -> None:
-    """Let a thread load nothing, the first time: the system then reads the parts of LLVM that load code.
-
-    That takes milliseconds, in which the caller traces a function.
-    """
-    thread = start_thread(Loaded, [], {})
-    STARTED.extend([thread] if thread is not None else [])

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
 from itertools import compress
 from operator import not_
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 
-from wengert.compiler.machine.target import STARTED, start_thread, target_machine
+from wengert.compiler.machine.target import start_thread, target_machine
 from wengert.core import parallel
 
 FEW_PASSES = '"few-passes"'
@@ -24,6 +23,10 @@ FEW_PASSES = '"few-passes"'
 It is for kernels with small matrices, whose numbers do not fit into registers anyway, and for routines whose loops wait
 for memory: nothing that left their loops would make them faster.
 """
+
+
+LONG_TEXT = 20_000
+"""The characters of a module that is worth a thread: it takes tens of milliseconds."""
 
 
 class Module(NamedTuple):
@@ -38,7 +41,7 @@ class Module(NamedTuple):
 
 
 def object_codes(modules: Sequence[Module]) -> list[bytes]:
-    """The machine code of modules. Threads take them, the longest first."""
+    """The machine code of modules. Threads take them, the longest first, if several are long."""
     codes = [b""] * len(modules)
     waiting = sorted(range(len(modules)), key=lambda i: len(modules[i].text))
     errors: list[BaseException] = []
@@ -53,7 +56,8 @@ def object_codes(modules: Sequence[Module]) -> list[bytes]:
         except BaseException as error:  # to be raised by the caller
             errors.append(error)
 
-    helpers = [start_thread(translate_next) for _ in range(min(parallel.num_threads(), len(modules)) - 1)]
+    long = sum(len(module.text) > LONG_TEXT for module in modules)
+    helpers = [start_thread(translate_next) for _ in range(min(parallel.num_threads(), long) - 1)]
     translate_next()
     for helper in filter(None, helpers):
         helper.join()
@@ -152,32 +156,3 @@ def without_lock(name: str) -> Callable[..., Any]:
     """A function of llvmlite's library, without the lock that llvmlite holds during a call, if that is known."""
     function = getattr(llvm.ffi.lib, name)
     return getattr(function, "_cfn", function)
-
-
-SMALL_MODULE = """
-define void @increment(ptr %x, i64 %n) {
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %at = getelementptr double, ptr %x, i64 %i
-  %old = load double, ptr %at
-  %new = fadd double %old, 1.0
-  store double %new, ptr %at
-  %next = add i64 %i, 1
-  %more = icmp slt i64 %next, %n
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}
-"""
-
-
-@cache
-def start_translator() -> None:
-    """Let a thread translate a small module, the first time: the system then reads the parts of LLVM that do so.
-
-    That takes ten milliseconds, in which the caller writes the text of a program.
-    """
-    thread = start_thread(object_code, SMALL_MODULE)
-    STARTED.extend([thread] if thread is not None else [])

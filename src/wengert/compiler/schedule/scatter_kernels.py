@@ -97,10 +97,9 @@ def reads_updated(schedule: Schedule, node: Node, updated: Node) -> bool:
             seen.update(value.args)
     first = min([schedule.numbers[value] for value in seen])
     while updated not in seen:
-        is_made_of_other = isinstance(updated, Operation) and (
-            is_update(updated) or schedule.forms[updated] is Form.VIEW
-        )
-        if not is_made_of_other or schedule.numbers[updated] < first:
+        if not isinstance(updated, Operation) or schedule.numbers[updated] < first:
+            return False
+        if not is_update(updated) and schedule.forms[updated] is not Form.VIEW:
             return False
         updated = updated.args[0]
     return True

@@ -7,6 +7,7 @@ from typing import Any
 
 from wengert.core.errors import user_error
 from wengert.core.primitive import as_operand
+from wengert.nn.large_calls import compiled_if_large
 from wengert.ops.elementwise.choices import relu, where
 from wengert.ops.elementwise.complex_numbers import absolute
 from wengert.ops.elementwise.exponential import expm1, sigmoid
@@ -56,6 +57,7 @@ def prelu(input: Any, weight: Any) -> Any:
     return where(x > 0, x, x * w)
 
 
+@compiled_if_large("input")
 def elu(input: Any, alpha: float = 1.0) -> Any:
     """x where it is positive, else alpha (exp(x) - 1).
 
@@ -66,6 +68,7 @@ def elu(input: Any, alpha: float = 1.0) -> Any:
     return where(x > 0, x, alpha * expm1(where(x > 0, 0.0, x)))
 
 
+@compiled_if_large("input")
 def celu(input: Any, alpha: float = 1.0) -> Any:
     """x where it is positive, else alpha (exp(x / alpha) - 1).
 
@@ -76,6 +79,7 @@ def celu(input: Any, alpha: float = 1.0) -> Any:
     return where(x > 0, x, alpha * expm1(where(x > 0, 0.0, x) / alpha))
 
 
+@compiled_if_large("input")
 def selu(input: Any) -> Any:
     """`elu` with the scale and the alpha that keep mean and variance of a standard normal input.
 
@@ -85,6 +89,7 @@ def selu(input: Any) -> Any:
     return SELU_SCALE * elu(input, SELU_ALPHA)
 
 
+@compiled_if_large("input")
 def gelu(input: Any, approximate: str = "none") -> Any:
     """x times the probability that a standard normal number is below it; or its approximation by tanh.
 
@@ -101,6 +106,7 @@ def gelu(input: Any, approximate: str = "none") -> Any:
     raise user_error(ValueError, f"gelu: approximate={approximate!r}", "Use 'none' or 'tanh'.")
 
 
+@compiled_if_large("input")
 def silu(input: Any) -> Any:
     """x sigmoid(x), also called swish.
 
@@ -111,6 +117,7 @@ def silu(input: Any) -> Any:
     return x * sigmoid(x)
 
 
+@compiled_if_large("input")
 def mish(input: Any) -> Any:
     """x tanh(softplus(x)).
 
@@ -133,6 +140,7 @@ def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     return where(scaled > threshold, x, smooth if beta == 1 else smooth / beta)
 
 
+@compiled_if_large("input")
 def softsign(input: Any) -> Any:
     """x / (1 + |x|).
 
@@ -143,6 +151,7 @@ def softsign(input: Any) -> Any:
     return x / (1.0 + absolute(x))
 
 
+@compiled_if_large("input")
 def tanhshrink(input: Any) -> Any:
     """x - tanh(x).
 
@@ -212,6 +221,7 @@ def hardsigmoid(input: Any) -> Any:
     return hardtanh(x + 3.0, 0.0, 6.0) / 6.0
 
 
+@compiled_if_large("input")
 def hardswish(input: Any) -> Any:
     """x `hardsigmoid`(x).
 
@@ -222,6 +232,7 @@ def hardswish(input: Any) -> Any:
     return where(x <= -3.0, 0.0, where(x >= 3.0, x, x * (x + 3.0) / 6.0))
 
 
+@compiled_if_large("input")
 def logsigmoid(input: Any) -> Any:
     """log(sigmoid(x)), without overflow.
 
@@ -244,6 +255,7 @@ def glu(input: Any, dim: int = -1) -> Any:
     return a * sigmoid(b)
 
 
+@compiled_if_large("input")
 def softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
     """exp(x) in proportion to its sum along an axis.
 
@@ -254,6 +266,7 @@ def softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
     return entropy.softmax(x, class_axis("softmax", x, dim))
 
 
+@compiled_if_large("input")
 def softmin(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
     """`softmax` of -x.
 
@@ -263,6 +276,7 @@ def softmin(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
     return softmax(-as_operand(input), dim, dtype)
 
 
+@compiled_if_large("input")
 def log_softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
     """The logarithm of `softmax`, without overflow.
 

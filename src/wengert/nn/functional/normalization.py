@@ -12,6 +12,7 @@ from wengert.core.levels import iterate_payloads
 from wengert.core.primitive import as_operand
 from wengert.modes import recording
 from wengert.modes.batch import Batched
+from wengert.nn.large_calls import compiled_if_large
 from wengert.ops.elementwise.arithmetic import sqrt, square
 from wengert.ops.elementwise.choices import where
 from wengert.ops.linear_algebra.norms import vector_norm
@@ -30,6 +31,7 @@ def standardize(x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, An
     return centred * (1.0 / sqrt(variance + eps)), average, variance
 
 
+@compiled_if_large("input", "weight", "bias")
 def layer_norm(
     input: Any, normalized_shape: int | Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
@@ -44,6 +46,7 @@ def layer_norm(
     return out if bias is None else out + bias
 
 
+@compiled_if_large("input", "weight")
 def rms_norm(input: Any, normalized_shape: int | Sequence[int], weight: Any = None, eps: float | None = None) -> Any:
     """Each sample of a batch divided by the root of its mean square along the last axes, then scaled.
 
@@ -74,6 +77,7 @@ def as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
     return (shape,) if isinstance(shape, int) else tuple(shape)
 
 
+@compiled_if_large("input", "weight", "bias")
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """Groups of channels with mean 0 and variance 1, then each channel scaled and shifted.
 
@@ -92,6 +96,7 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
     return scale_channels(out, weight, bias)
 
 
+@compiled_if_large("input", "weight", "bias")
 def instance_norm(input: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """Each channel of each sample of a batch with mean 0 and variance 1, then scaled and shifted.
 

@@ -11,7 +11,6 @@ from wengert.core import recurrences
 from wengert.core.array import implements
 from wengert.core.facts import CHEAP, PRODUCT, Facts
 from wengert.core.kinds import describe, elementwise
-from wengert.core.parallel import parallel
 from wengert.ops.elementwise.choices import POSITIVE, where
 from wengert.ops.elementwise.predicates import equal, floor_divide, trunc
 
@@ -22,11 +21,11 @@ __all__ = [
 
 # Arithmetic
 
-add = elementwise("add", parallel(np.add), lambda t: t, lambda t: t, facts=Facts(commutative=True, cost=1))
-subtract = elementwise("subtract", parallel(np.subtract), lambda t: t, lambda t: -t, facts=CHEAP)
+add = elementwise("add", np.add, lambda t: t, lambda t: t, facts=Facts(commutative=True, cost=1))
+subtract = elementwise("subtract", np.subtract, lambda t: t, lambda t: -t, facts=CHEAP)
 multiply = elementwise(
     "multiply",
-    parallel(np.multiply),
+    np.multiply,
     lambda t, y: t * y,
     lambda t, x: t * x,
     taylor=recurrences.product_of,
@@ -34,21 +33,21 @@ multiply = elementwise(
 )
 divide = elementwise(
     "divide",
-    parallel(np.divide),
+    np.divide,
     lambda t, y: t / y,
     lambda t, out, y: -t * out / y,
     domain=((-2.0, 2.0), POSITIVE),
     taylor=recurrences.quotient_by(lambda x, y: divide(x, y)),
     facts=Facts(cost=4, multiplies=True),
 )
-negative = elementwise("negative", parallel(np.negative), lambda t: -t, facts=CHEAP)
+negative = elementwise("negative", np.negative, lambda t: -t, facts=CHEAP)
 positive = elementwise("positive", np.positive, lambda t: t, facts=Facts(moves=True, cost=0))
 reciprocal = elementwise(
-    "reciprocal", parallel(np.reciprocal), lambda t, out: -t * out * out, domain=POSITIVE, facts=Facts(cost=4)
+    "reciprocal", np.reciprocal, lambda t, out: -t * out * out, domain=POSITIVE, facts=Facts(cost=4)
 )
 square = elementwise(
     "square",
-    parallel(np.square),
+    np.square,
     lambda t, x: t * (2.0 * x),
     taylor=lambda x: recurrences.product_of(x, x),
     facts=CHEAP,
@@ -103,7 +102,7 @@ multiply_live = elementwise(
 
 sqrt = elementwise(
     "sqrt",
-    parallel(np.sqrt),
+    np.sqrt,
     lambda t, out: divide_live(t, 2.0 * out),
     domain=POSITIVE,
     singular={(0.0,): (math.inf,)},
@@ -111,7 +110,7 @@ sqrt = elementwise(
 )
 cbrt = elementwise(
     "cbrt",
-    parallel(np.cbrt),
+    np.cbrt,
     lambda t, out: divide_live(t, 3.0 * out * out),
     domain=POSITIVE,
     singular={(0.0,): (math.inf,)},

@@ -16,7 +16,6 @@ from wengert.core.array import implements
 from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import CHEAP, CHOICE, Facts
 from wengert.core.kinds import describe, elementwise
-from wengert.core.parallel import parallel
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.predicates import equal, isnan, logical_not, not_equal
 
@@ -137,12 +136,8 @@ def _ignoring_nan(ufunc: np.ufunc, extreme: Callable) -> Callable:
 
 
 TIES = {(1.0, 1.0): (0.5, 0.5)}
-maximum = elementwise(
-    "maximum", parallel(np.maximum), _larger, lambda t, x, y: _larger(t, y, x), singular=TIES, facts=CHOICE
-)
-minimum = elementwise(
-    "minimum", parallel(np.minimum), lambda t, x, y: _larger(t, y, x), _larger, singular=TIES, facts=CHOICE
-)
+maximum = elementwise("maximum", np.maximum, _larger, lambda t, x, y: _larger(t, y, x), singular=TIES, facts=CHOICE)
+minimum = elementwise("minimum", np.minimum, lambda t, x, y: _larger(t, y, x), _larger, singular=TIES, facts=CHOICE)
 fmax = elementwise(
     "fmax",
     _ignoring_nan(np.fmax, np.maximum),

@@ -11,7 +11,6 @@ from wengert.core import recurrences
 from wengert.core.array import implements
 from wengert.core.facts import FLAT
 from wengert.core.kinds import describe, elementwise
-from wengert.core.parallel import parallel
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import multiply, reciprocal, sqrt, square
 from wengert.ops.elementwise.choices import POSITIVE, where
@@ -79,13 +78,13 @@ def float_power(x1: Any, x2: Any, /) -> Any:
 
 # Exponentials and logarithms
 
-exp = elementwise("exp", parallel(np.exp), lambda t, out: t * out, facts=FLAT)
-exp2 = elementwise("exp2", parallel(np.exp2), lambda t, out: t * (LN2 * out), facts=FLAT)
-expm1 = elementwise("expm1", parallel(np.expm1), lambda t, out: t * (out + 1.0), facts=FLAT)
-log = elementwise("log", parallel(np.log), lambda t, x: t / x, domain=POSITIVE)
-log2 = elementwise("log2", parallel(np.log2), lambda t, x: t / (LN2 * x), domain=POSITIVE)
-log10 = elementwise("log10", parallel(np.log10), lambda t, x: t / (LN10 * x), domain=POSITIVE)
-log1p = elementwise("log1p", parallel(np.log1p), lambda t, x: t / (1.0 + x), domain=(-0.8, 3.0))
+exp = elementwise("exp", np.exp, lambda t, out: t * out, facts=FLAT)
+exp2 = elementwise("exp2", np.exp2, lambda t, out: t * (LN2 * out), facts=FLAT)
+expm1 = elementwise("expm1", np.expm1, lambda t, out: t * (out + 1.0), facts=FLAT)
+log = elementwise("log", np.log, lambda t, x: t / x, domain=POSITIVE)
+log2 = elementwise("log2", np.log2, lambda t, x: t / (LN2 * x), domain=POSITIVE)
+log10 = elementwise("log10", np.log10, lambda t, x: t / (LN10 * x), domain=POSITIVE)
+log1p = elementwise("log1p", np.log1p, lambda t, x: t / (1.0 + x), domain=(-0.8, 3.0))
 logaddexp = elementwise(
     "logaddexp",
     np.logaddexp,

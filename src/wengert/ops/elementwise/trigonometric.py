@@ -10,7 +10,6 @@ import numpy as np
 from wengert.core.array import implements
 from wengert.core.facts import FLAT
 from wengert.core.kinds import describe, elementwise
-from wengert.core.parallel import EXPENSIVE, parallel
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import sqrt
 from wengert.ops.elementwise.choices import POSITIVE, UNIT, _infinite_if_zero
@@ -24,18 +23,18 @@ __all__ = [
 
 # Trigonometric and hyperbolic functions, and their inverses
 
-sin = elementwise("sin", parallel(np.sin, EXPENSIVE), lambda t, x: t * cos(x))
-cos = elementwise("cos", parallel(np.cos, EXPENSIVE), lambda t, x: -t * sin(x))
-tan = elementwise("tan", parallel(np.tan), lambda t, out: t * (1.0 + out * out), domain=(-1.2, 1.2))
-arcsin = elementwise("arcsin", parallel(np.arcsin), lambda t, x: t / sqrt(1.0 - x * x), domain=UNIT)
-arccos = elementwise("arccos", parallel(np.arccos), lambda t, x: -t / sqrt(1.0 - x * x), domain=UNIT)
-arctan = elementwise("arctan", parallel(np.arctan), lambda t, x: t / (1.0 + x * x), facts=FLAT)
-sinh = elementwise("sinh", parallel(np.sinh), lambda t, x: t * cosh(x))
-cosh = elementwise("cosh", parallel(np.cosh), lambda t, x: t * sinh(x))
-tanh = elementwise("tanh", parallel(np.tanh), lambda t, out: t * (1.0 - out * out), facts=FLAT)
-arcsinh = elementwise("arcsinh", parallel(np.arcsinh), lambda t, x: t / sqrt(1.0 + x * x))
-arccosh = elementwise("arccosh", parallel(np.arccosh), lambda t, x: t / sqrt(x * x - 1.0), domain=(1.2, 4.0))
-arctanh = elementwise("arctanh", parallel(np.arctanh), lambda t, x: t / (1.0 - x * x), domain=UNIT)
+sin = elementwise("sin", np.sin, lambda t, x: t * cos(x))
+cos = elementwise("cos", np.cos, lambda t, x: -t * sin(x))
+tan = elementwise("tan", np.tan, lambda t, out: t * (1.0 + out * out), domain=(-1.2, 1.2))
+arcsin = elementwise("arcsin", np.arcsin, lambda t, x: t / sqrt(1.0 - x * x), domain=UNIT)
+arccos = elementwise("arccos", np.arccos, lambda t, x: -t / sqrt(1.0 - x * x), domain=UNIT)
+arctan = elementwise("arctan", np.arctan, lambda t, x: t / (1.0 + x * x), facts=FLAT)
+sinh = elementwise("sinh", np.sinh, lambda t, x: t * cosh(x))
+cosh = elementwise("cosh", np.cosh, lambda t, x: t * sinh(x))
+tanh = elementwise("tanh", np.tanh, lambda t, out: t * (1.0 - out * out), facts=FLAT)
+arcsinh = elementwise("arcsinh", np.arcsinh, lambda t, x: t / sqrt(1.0 + x * x))
+arccosh = elementwise("arccosh", np.arccosh, lambda t, x: t / sqrt(x * x - 1.0), domain=(1.2, 4.0))
+arctanh = elementwise("arctanh", np.arctanh, lambda t, x: t / (1.0 - x * x), domain=UNIT)
 arctan2 = elementwise(
     "arctan2",
     np.arctan2,

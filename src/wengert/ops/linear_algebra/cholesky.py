@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.core.array import Array, implements
 from wengert.core.kinds import case, general, keep_params
+from wengert.core.native import for_stacks
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.linear_algebra.triangular import (
@@ -87,7 +88,7 @@ def _pull_push_factor(t: Any, x: Any, y: Any, out: Any) -> Any:
 
 _cholesky_pull: Callable = general(
     "cholesky_pull",
-    pull_by_formula,
+    for_stacks(pull_by_formula),
     lambda t, y: _cholesky_push(t, y),
     _pull_factor,
     jvps=(lambda t, y: _cholesky_pull(t, y), _pull_push_factor),
@@ -102,7 +103,7 @@ _cholesky_pull: Callable = general(
 )
 _cholesky = general(
     "cholesky",
-    np.linalg.cholesky,
+    for_stacks(np.linalg.cholesky),
     lambda t, out: _cholesky_pull(t, out),
     jvps=(_cholesky_push,),
     batch=keep_params,

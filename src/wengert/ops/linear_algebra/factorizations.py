@@ -13,6 +13,7 @@ import numpy as np
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, general, keep_params, nondifferentiable
+from wengert.core.native import for_stacks
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.choices import where
@@ -282,7 +283,7 @@ def _qr_push(t: Any, out: Any, x_spec: Any) -> Any:
 
 _qr = general(
     "qr",
-    _qr_impl,
+    for_stacks(_qr_impl),
     _qr_rule,
     jvps=(_qr_push,),
     batch=keep_params,

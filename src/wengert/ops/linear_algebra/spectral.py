@@ -17,6 +17,7 @@ import numpy as np
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, general, keep_params
+from wengert.core.native import for_stacks
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.complex_numbers import conj, real
@@ -141,7 +142,7 @@ def _eigen_spec(impl: Callable) -> Callable:
 SYMMETRIC = np.array([[1.0, 0.3, -0.2], [0.3, 4.0, 0.5], [-0.2, 0.4, 9.0]])
 _eigh: Callable = general(
     "eigh",
-    _eigh_impl,
+    for_stacks(_eigh_impl),
     _eigh_pull,
     jvps=(_eigh_push,),
     batch=keep_params,

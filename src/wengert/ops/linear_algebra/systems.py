@@ -14,6 +14,7 @@ import numpy as np
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, general, keep_params, nondifferentiable
+from wengert.core.native import for_stacks
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.complex_numbers import imag, real
@@ -111,7 +112,7 @@ def _solution_spec(x: Spec, y: Spec, factors: Spec, trans: int) -> Spec:
 
 _solve: Callable = general(
     "solve",
-    _solve_impl,
+    for_stacks(_solve_impl),
     _solve_x,
     lambda t, x, factors, trans: solution(x, t, factors, 1 - trans),
     None,
@@ -151,7 +152,7 @@ def solve(a: Any, b: Any, /) -> Any:
 
 _inv: Callable = general(
     "inv",
-    np.linalg.inv,
+    for_stacks(np.linalg.inv),
     lambda t, out: -(transpose_matrix(out) @ t @ transpose_matrix(out)),
     jvps=(lambda t, out: -(out @ t @ out),),
     batch=keep_params,
@@ -234,7 +235,7 @@ _SQUARES = (case(_INVERTIBLE), case(np.stack([_INVERTIBLE, _INVERTIBLE.T])), cas
 
 _cofactor = general(
     "cofactor",
-    _cofactor_impl,
+    for_stacks(_cofactor_impl),
     _cofactor_rule,
     jvps=(_cofactor_push,),
     batch=keep_params,
@@ -243,7 +244,7 @@ _cofactor = general(
 )
 _det = general(
     "det",
-    np.linalg.det,
+    for_stacks(np.linalg.det),
     lambda t, x: _of_matrices(t) * _cofactor(x),
     jvps=(lambda t, x: (t * _cofactor(x)).sum((-2, -1)),),
     batch=keep_params,

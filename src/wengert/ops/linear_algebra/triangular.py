@@ -13,6 +13,7 @@ from wengert.core import blas
 from wengert.core.array import Array
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, general, keep_params
+from wengert.core.native import for_stacks
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.complex_numbers import conj
@@ -169,7 +170,7 @@ _LOWER = np.array([[1.5, 0.3, 0.2], [0.4, -1.2, 0.5], [-0.6, 0.7, 1.8]])
 
 _solve_triangular: Callable = general(
     "solve_triangular",
-    _triangular_impl,
+    for_stacks(_triangular_impl),
     _triangular_x,
     lambda t, x, lower, trans, unit_diagonal: triangular_solution(x, t, lower, 1 - trans, unit_diagonal),
     jvps=(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from math import inf
 from typing import Any
 
@@ -13,6 +14,7 @@ from wengert.core.array import UFUNC_METHODS, Array, implements
 from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import FLAT, Facts
 from wengert.core.kinds import elementwise, linear, reduction, shift_axes
+from wengert.core.native import for_reductions
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import add, square
 from wengert.ops.elementwise.choices import POSITIVE, where
@@ -51,16 +53,18 @@ def _stretch(t: Any, shape: tuple[int, ...], axis: tuple[int, ...], keepdims: bo
     return broadcast_to(t, shape)
 
 
+_add: Callable[..., Any] = np.add.reduce
+
 _sum = linear(
     "sum",
-    lambda x, axis, keepdims: np.add.reduce(x, axis, keepdims=keepdims),
+    for_reductions(lambda x, axis, keepdims: _add(x, axis, None, None, keepdims)),
     lambda t, x_spec, axis, keepdims: _stretch(t, x_spec.shape, axis, keepdims),
     batch=shift_axes,
     cases=(*CASES, EMPTY),
 )
 _mean = linear(
     "mean",
-    lambda x, axis, keepdims: np.add.reduce(x, axis, keepdims=keepdims) / count_along(x, axis),
+    for_reductions(lambda x, axis, keepdims: _add(x, axis, None, None, keepdims) / count_along(x, axis)),
     lambda t, x_spec, axis, keepdims: _stretch(t / count_along(x_spec, axis), x_spec.shape, axis, keepdims),
     batch=shift_axes,
     cases=CASES,

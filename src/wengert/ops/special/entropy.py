@@ -15,6 +15,7 @@ import numpy as np
 
 from wengert.core.facts import FLAT
 from wengert.core.kinds import case, describe, elementwise, general, nondifferentiable, shift_axes
+from wengert.core.native import for_reductions
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import divide_live
 from wengert.ops.elementwise.choices import POSITIVE, minimum, where
@@ -136,7 +137,7 @@ def _weights_slope(t: Any, out: Any, axis: tuple[int, ...]) -> Any:
 
 softmax_weights: Callable = general(
     "softmax_weights",
-    _weights,
+    for_reductions(_weights),
     _weights_slope,
     jvps=(_weights_slope,),
     batch=shift_axes,

@@ -1,0 +1,251 @@
+"""Large eager calls of elementwise operations run kernels on blocks, which agree with NumPy."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.compiler.call import eager_elements
+from wengert.compiler.call.block_program import BLOCK
+from wengert.compiler.kernels.threads import THREADS
+from wengert.core import native
+from wengert.core.native import native_call
+from wengert.core.primitive import TABLE
+
+RNG = np.random.default_rng(0)
+N = 2 * BLOCK + 77
+OPERATIONS = [p for p in native_call if p.kind == "elementwise"]
+SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -2.0, np.inf, -np.inf, np.nan, 1e-310, 1e300, -1e300, 3.0, -3.0])
+DTYPES = ["f8", "f4"]
+SAME_BITS = [
+    wg.add, wg.subtract, wg.multiply, wg.divide, wg.negative, wg.square, wg.sqrt, wg.maximum, wg.minimum, wg.reciprocal,
+    wg.absolute, wg.relu, wg.where,
+]  # fmt: skip
+
+
+def plain(primitive):
+    """NumPy's implementation."""
+    return primitive.impl.__wrapped__
+
+
+def operands_of(primitive, dtype, size=N):
+    """Random operands in the domain of an operation."""
+    domain = primitive.trial.domain
+    bounds = domain if isinstance(domain[0], tuple) else [domain] * len(primitive.inputs)
+    arrays = [RNG.uniform(*b, size).astype(dtype) for b in bounds]
+    return [arrays[0] > 0, *arrays[1:]] if primitive.name == "where" else arrays
+
+
+def assert_close(found, expected, dtype, ulps=8.0):
+    assert found.dtype == expected.dtype
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, rtol=ulps * np.finfo(dtype).eps, atol=np.finfo(dtype).eps)
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Kernels are compiled at the first large call."""
+    monkeypatch.setattr(native, "PAYS", 0)
+
+
+@pytest.fixture
+def native_calls(monkeypatch):
+    """The operations that are asked for native code."""
+    asked = []
+    run = native.run_natively
+    monkeypatch.setattr(native, "run_natively", lambda p, *rest: asked.append(p.name) or run(p, *rest))
+    return asked
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("primitive", OPERATIONS, ids=lambda p: p.name)
+def test_values_are_those_of_numpy(primitive, dtype):
+    arrays = operands_of(primitive, dtype)
+    found = native_call.of(primitive)(arrays, {})
+    assert found is not None
+    assert_close(found, plain(primitive)(*arrays), dtype, 64.0 if primitive.name in ("gammaln", "digamma") else 8.0)
+
+
+@pytest.mark.parametrize("primitive", OPERATIONS, ids=lambda p: p.name)
+def test_special_values_are_those_of_numpy(primitive):
+    columns = np.meshgrid(*[SPECIAL] * len(primitive.inputs))
+    arrays = [np.resize(c.reshape(-1), max(N, c.size)) for c in columns]
+    if primitive.name == "where":
+        arrays[0] = arrays[0] > 0
+    with np.errstate(all="ignore"):
+        found, expected = native_call.of(primitive)(arrays, {}), plain(primitive)(*arrays)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+    np.testing.assert_array_equal(np.isinf(found), np.isinf(expected))
+    zero = expected == 0
+    np.testing.assert_array_equal(np.signbit(found)[zero], np.signbit(expected)[zero])
+    usual = np.isfinite(expected)
+    np.testing.assert_allclose(found[usual], expected[usual], rtol=1e-13, atol=1e-320)
+
+
+@pytest.mark.parametrize("operation", SAME_BITS, ids=lambda f: f.__name__)
+def test_arithmetic_has_the_same_bits(operation):
+    primitive = TABLE["where"] if operation is wg.where else operation.primitive
+    arrays = operands_of(primitive, "f8")
+    assert native_call.of(primitive)(arrays, {}).tobytes() == plain(primitive)(*arrays).tobytes()
+
+
+@pytest.mark.parametrize("primitive", OPERATIONS, ids=lambda p: p.name)
+def test_gradients_are_those_of_numpy(primitive, at_once, monkeypatch):
+    """With an operation behind it, so that there is a run of two nodes."""
+    arrays = operands_of(primitive, "f8", native.CHEAP_ARRAY + 5)
+    live = [i for i in range(len(arrays)) if primitive.definition.has_derivative(i)]
+    scale = 1.0 if primitive.name == "where" else 0.875
+
+    def f(*given):
+        values = [given[live.index(i)] * scale if i in live else arrays[i] for i in range(len(arrays))]
+        return wg.sum(primitive.op(*values))
+
+    gradient = wg.grad(f, tuple(range(len(live))))
+    given = [arrays[i] for i in live]
+    wg.sin(arrays[live[0]])  # large arrays have been met
+    found = gradient(*given)
+    monkeypatch.setattr(native, "IS_ON", False)
+    for a, b in zip(found, gradient(*given), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13 * abs(b[np.isfinite(b)]).max(initial=0.0))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "layout",
+    [
+        lambda x: x.reshape(3, -1),
+        lambda x: np.asfortranarray(x.reshape(3, -1)),
+        lambda x: x.reshape(3, -1).T,
+        lambda x: x[::2],
+        lambda x: x[::-1],
+        lambda x: x.reshape(3, -1)[:, 5:],
+        lambda x: np.frombuffer(b"\0" + x.tobytes(), np.uint8)[1:].view(x.dtype),
+        lambda x: x.astype(x.dtype.newbyteorder()),
+        lambda x: np.broadcast_to(x[:1], x.shape),
+    ],
+)
+def test_layouts(layout, dtype, at_once):
+    x = layout(RNG.normal(size=3 * native.EXPENSIVE_ARRAY).astype(dtype))
+    assert_close(wg.sin(x), np.sin(x), dtype)
+    assert_close(wg.arctan2(x, x * 2), np.arctan2(x, x * 2), dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numbers_and_broadcasting(dtype, at_once, native_calls):
+    x = RNG.uniform(0.5, 2.0, native.EXPENSIVE_ARRAY + 1).astype(dtype)
+    others = [2.5, 3, np.float32(2.5), np.float64(2.5), np.array(2.5, dtype), x[:1], x.astype("f4"), np.int64(3)]
+    others += [np.broadcast_to(x[:1], x.shape), np.ones((2, 1), dtype), True, 10**400]
+    for other in others:
+        for pair in ((x, other), (other, x)):
+            try:
+                expected = np.power(*pair)
+            except OverflowError as error:
+                with pytest.raises(OverflowError, match=str(error)):
+                    wg.power(*pair)
+                continue
+            assert_close(
+                wg.core.primitive.TABLE["power"].op(*pair), expected, dtype if expected.dtype == x.dtype else "f4"
+            )
+    assert native_calls
+
+
+def test_other_dtypes_are_left_to_numpy(at_once):
+    n = native.EXPENSIVE_ARRAY
+    for x in (np.arange(n), np.ones(n, complex) * 1j, np.ones(n, "f2"), np.ones(n, bool), np.ones(n, object)):
+        if x.dtype == object:
+            assert (wg.multiply(x, 2) == 2).all()
+        else:
+            found, expected = wg.sin(x), np.sin(x)
+            assert found.dtype == expected.dtype
+            np.testing.assert_allclose(found, expected, rtol=1e-3 if x.dtype in (np.float16, bool) else 1e-14)
+
+
+def test_warnings_and_errors_are_those_of_numpy(at_once):
+    x = np.ones(native.EXPENSIVE_ARRAY)
+    wg.log(x)
+    x[-3] = -1.0
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in log"):
+        wg.log(x)
+    x[-3] = 0.0
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide by zero encountered in log"):
+        wg.log(x)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert wg.log(x)[-3] == -np.inf
+    x[-3] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(wg.log(x)[-3])  # NumPy does not warn: the argument is none
+    with np.errstate(under="raise"), pytest.raises(FloatingPointError, match="underflow"):
+        wg.exp(np.full(native.EXPENSIVE_ARRAY, -800.0))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_threads_do_not_change_bits(dtype, at_once, monkeypatch):
+    x = RNG.normal(size=300_001).astype(dtype)
+    results = []
+    for threads in (1, 2, 3):
+        monkeypatch.setattr(THREADS, "value", threads)
+        t = wg.tensor(x, requires_grad=True)
+        y = wg.tanh(wg.sin(t) * t)
+        y.sum().backward()
+        results.append((y.detach().numpy().tobytes(), t.grad.numpy().tobytes()))
+    assert results[0] == results[1] == results[2]
+
+
+@pytest.mark.parametrize("operation", [wg.sin, wg.add, wg.sigmoid, wg.maximum], ids=lambda f: f.__name__)
+def test_small_arrays_do_not_ask(operation, at_once, native_calls):
+    least = native.CHEAP_ARRAY if operation is wg.add else native.EXPENSIVE_ARRAY
+    count = len(operation.primitive.inputs)
+    operation(*[np.ones(least - 1)] * count)
+    assert not native_calls
+    operation(*[np.ones(least)] * count)
+    assert native_calls == [operation.__name__]
+
+
+def test_few_calls_do_not_compile(monkeypatch, native_calls):
+    calls = wg.arcsinh.primitive.impl.large_calls
+    monkeypatch.setattr(calls, "spent", {})
+    x = np.ones(native.PAYS // native.EXPENSIVE // 3 + 1)
+    wg.arcsinh(x)
+    wg.arcsinh(x)
+    wg.arcsinh(x.astype("f4"))  # another kernel
+    assert not native_calls
+    wg.arcsinh(x)
+    assert native_calls == ["arcsinh"]
+    wg.arcsinh(np.ones(native.EXPENSIVE_ARRAY))
+    assert native_calls == ["arcsinh"] * 2
+
+
+def test_a_very_large_array_is_native_at_once(monkeypatch, native_calls):
+    monkeypatch.setattr(wg.arcsinh.primitive.impl.large_calls, "spent", {})
+    wg.arcsinh(np.ones(native.PAYS // native.EXPENSIVE))
+    assert native_calls == ["arcsinh"]
+
+
+def test_one_kernel_for_all_sizes(at_once):
+    wg.cosh(np.ones(native.EXPENSIVE_ARRAY))
+    before = eager_elements.kernel_of.cache_info().misses
+    for n in (native.EXPENSIVE_ARRAY + 1, 50_000, 123_457):
+        x = RNG.normal(size=n)
+        assert_close(wg.cosh(x), np.cosh(x), "f8")
+    assert eager_elements.kernel_of.cache_info().misses == before
+
+
+def test_a_variable_switches_kernels_off():
+    code = """
+import sys, numpy as np, wengert as wg
+x = wg.tensor(np.ones(10_000_000), requires_grad=True)
+wg.sin(x * 2).sum().backward()
+print("llvmlite" in sys.modules)
+"""
+    for value, loaded in (("0", "False"), ("1", "True")):
+        environment = os.environ | {"WENGERT_EAGER_KERNELS": value}
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == loaded

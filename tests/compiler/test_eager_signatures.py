@@ -1,0 +1,199 @@
+"""Reductions and stacks of matrices on large arrays become programs when their signatures come again."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.compiler.kernels.threads import THREADS
+from wengert.core import native
+from wengert.core.native import LargeSignatures, native_call
+from wengert.core.primitive import TABLE, plain_impl
+
+RNG = np.random.default_rng(0)
+NATIVE = [p for p in native_call if isinstance(getattr(p.impl, "large_calls", None), LargeSignatures)]
+REDUCTIONS = [p for p in NATIVE if p.kind in ("reduction", "linear") or p.name == "softmax_weights"]
+STACKS = [p for p in NATIVE if p not in REDUCTIONS]
+SHAPE = (50, 40, 35)
+AXES = [(0,), (2,), (0, 2), (0, 1, 2)]
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Programs are compiled at the first large call."""
+    monkeypatch.setattr(native, "PAYS", 0)
+
+
+@pytest.fixture
+def native_calls(monkeypatch):
+    """The operations that are asked for native code."""
+    asked = []
+    run = native.run_natively
+    monkeypatch.setattr(native, "run_natively", lambda p, *rest: asked.append(p.name) or run(p, *rest))
+    return asked
+
+
+def params_of(primitive, axis, keepdims=False):
+    """The parameters of a reduction, from one of its test cases."""
+    given = dict(primitive.trial.cases[0].params) | {"axis": axis}
+    return given | ({"keepdims": keepdims} if "keepdims" in given else {})
+
+
+def spd(n, order=3):
+    """A stack of symmetric positive definite matrices."""
+    a = RNG.normal(size=(n, order, order))
+    return a @ a.transpose(0, 2, 1) + order * np.eye(order)
+
+
+def assert_close(found, expected, dtype="f8"):
+    assert np.asarray(found).dtype == np.asarray(expected).dtype
+    scale = np.abs(expected)[np.isfinite(expected)].max(initial=0.0)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=200 * np.finfo(dtype).eps * scale)
+
+
+def test_the_table_has_reductions_and_stacks():
+    assert {"sum", "mean", "max", "min", "prod", "logsumexp", "norm"} <= {p.name for p in REDUCTIONS}
+    assert {"solve", "inv", "det", "cholesky", "solve_triangular", "eigh", "qr"} <= {p.name for p in STACKS}
+
+
+@pytest.mark.parametrize("axis", AXES, ids=str)
+@pytest.mark.parametrize("primitive", REDUCTIONS, ids=lambda p: p.name)
+def test_reductions_are_those_of_numpy(primitive, axis):
+    x = RNG.uniform(0.99, 1.01, SHAPE)
+    params = params_of(primitive, axis)
+    found, expected = native_call.of(primitive)([x], params), plain_impl(primitive)(x, **params)
+    assert type(found) is type(expected)
+    assert_close(found, expected)
+
+
+@pytest.mark.parametrize("primitive", REDUCTIONS, ids=lambda p: p.name)
+def test_special_values_are_those_of_numpy(primitive):
+    x = RNG.uniform(0.5, 1.5, (60, 40)).astype("f4")
+    for i, special in enumerate([np.nan, np.inf, -np.inf, 0.0, -0.0]):
+        x[i, 3] = special
+    x[7], x[8], x[9] = -np.inf, 0.0, -0.0
+    x[9, 5] = 0.0
+    params = params_of(primitive, (1,))
+    with np.errstate(all="ignore"):
+        found, expected = native_call.of(primitive)([x], params), plain_impl(primitive)(x, **params)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+    np.testing.assert_array_equal(np.isinf(found), np.isinf(expected))
+    zero = expected == 0
+    np.testing.assert_array_equal(np.signbit(found)[zero], np.signbit(expected)[zero])
+    usual = np.isfinite(expected)
+    np.testing.assert_allclose(found[usual], expected[usual], rtol=1e-4, atol=1e-30)
+
+
+@pytest.mark.parametrize("axis", [(0,), (0, 2)], ids=str)
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "prod", "var", "std"])
+def test_public_functions_and_their_gradients(name, axis, at_once, monkeypatch):
+    x = RNG.uniform(0.9, 1.1, SHAPE)
+    weights = RNG.normal(size=getattr(np, name)(x, axis).shape)
+    f = lambda x: (getattr(np, name)(x, axis=axis) * weights).sum()
+    found = [getattr(wg, name)(x, axis), wg.grad(f)(x)]
+    monkeypatch.setattr(native, "IS_ON", False)
+    for a, b in zip(found, [getattr(wg, name)(x, axis), wg.grad(f)(x)], strict=True):
+        assert_close(a, b)
+
+
+@pytest.mark.parametrize(
+    "layout", [lambda x: x.T, lambda x: x[:, ::2], lambda x: np.asfortranarray(x), lambda x: x.astype(">f8")]
+)
+def test_layouts(layout, at_once):
+    x = layout(RNG.normal(size=(300, 700)))
+    np.testing.assert_allclose(wg.sum(x, 0), x.sum(0), rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(wg.max(x, 1), x.max(1))
+
+
+@pytest.mark.parametrize("x", [np.arange(1 << 17), np.ones(1 << 17, bool), np.ones(1 << 17, complex)])
+def test_other_dtypes_are_left_to_numpy(x, at_once):
+    assert wg.sum(x) == x.sum()
+    assert wg.sum(x).dtype == x.sum().dtype
+
+
+def test_warnings_and_errors_are_those_of_numpy(at_once):
+    x = np.full((400, 200), 1e308)
+    with pytest.warns(RuntimeWarning, match="overflow encountered in reduce"):
+        wg.sum(x, 0)
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError, match="overflow"):
+        wg.sum(x, 0)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isinf(wg.sum(x, 0)).all()
+
+
+def test_threads_do_not_change_bits(at_once, monkeypatch):
+    x = RNG.normal(size=(700, 500)).astype("f4")
+    results = []
+    for threads in (1, 2, 3):
+        monkeypatch.setattr(THREADS, "value", threads)
+        results.append([wg.sum(x).tobytes(), wg.sum(x, 0).tobytes(), wg.mean(x, 1).tobytes(), wg.prod(x, 0).tobytes()])
+    assert results[0] == results[1] == results[2]
+
+
+def test_small_arrays_do_not_ask(at_once, native_calls):
+    wg.sum(np.ones(native.REDUCED_ARRAY - 1))
+    wg.linalg.inv(spd(native.STACK_ARRAY // 9))
+    assert not native_calls
+    wg.sum(np.ones(native.REDUCED_ARRAY))
+    wg.linalg.inv(spd(native.STACK_ARRAY // 9 + 1))
+    assert native_calls == ["sum", "inv"]
+
+
+def test_signatures_are_counted_one_by_one(native_calls, monkeypatch):
+    monkeypatch.setattr(native, "PAYS", 3 * native.REDUCED * (1 << 17))
+    calls = TABLE["sum"].impl.large_calls
+    monkeypatch.setattr(calls, "spent", {})
+    x = np.ones((1 << 10, 1 << 7))
+    for axis in (0, 1, None, 0, 1, None):
+        wg.sum(x, axis)
+    assert not native_calls
+    wg.sum(x, 0)
+    wg.sum(x, 0)
+    wg.sum(x, None)
+    assert native_calls == ["sum"] * 3
+    assert len(calls.spent) == 3
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a, b: wg.linalg.solve(a, b),
+        lambda a, b: wg.linalg.inv(a) @ b,
+        lambda a, b: wg.linalg.det(a),
+        lambda a, b: wg.linalg.cholesky(a) @ b,
+        lambda a, b: wg.linalg.solve_triangular(wg.linalg.cholesky(a), b, lower=True),
+        lambda a, b: wg.linalg.eigh(a).eigenvalues,
+        lambda a, b: wg.linalg.qr(a).R @ b,
+    ],
+    ids=["solve", "inv", "det", "cholesky", "triangular", "eigh", "qr"],
+)
+@pytest.mark.parametrize("order", [2, 3])
+def test_stacks_and_their_gradients_are_those_of_lapack(f, order, at_once, native_calls, monkeypatch):
+    a, b = (
+        spd(native.STACK_ARRAY // order**2 + 5, order),
+        RNG.normal(size=(native.STACK_ARRAY // order**2 + 5, order, 2)),
+    )
+    weights = RNG.normal(size=f(a, b).shape)
+    gradient = wg.grad(lambda a, b: (f(a, b) * weights).sum(), (0, 1))
+    found = [f(a, b), *gradient(a, b)]
+    assert native_calls
+    monkeypatch.setattr(native, "IS_ON", False)
+    for x, y in zip(found, [f(a, b), *gradient(a, b)], strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-11)
+
+
+def test_one_matrix_is_left_to_lapack(at_once):
+    a = spd(1, 80)[0]
+    assert native_call.of(TABLE["cholesky"])([a], {}) is None
+
+
+@pytest.mark.parametrize("f", [wg.linalg.inv, wg.linalg.cholesky, lambda a: wg.linalg.solve(a, a)])
+def test_errors_are_those_of_lapack(f, at_once):
+    a = spd(native.STACK_ARRAY)
+    a[17] = 0.0
+    with pytest.raises(np.linalg.LinAlgError):
+        f(a)

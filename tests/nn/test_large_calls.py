@@ -1,0 +1,137 @@
+"""Composed functions on large arrays become one compiled operation when the same shapes come again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.core import native
+from wengert.nn import functional, large_calls
+
+RNG = np.random.default_rng(0)
+ROWS, WIDTH = 130, 128
+FUNCTIONS = {
+    "layer_norm": lambda x, w, b: functional.layer_norm(x, WIDTH, w, b),
+    "rms_norm": lambda x, w, b: functional.rms_norm(x, (WIDTH,), weight=w),
+    "group_norm": lambda x, w, b: functional.group_norm(x.reshape(ROWS, WIDTH, 1), 8, w, b),
+    "instance_norm": lambda x, w, b: functional.instance_norm(x.reshape(10, 13, WIDTH)),
+    "softmax": lambda x, w, b: functional.softmax(x, -1),
+    "log_softmax": lambda x, w, b: functional.log_softmax(x, dim=0),
+    "softmin": lambda x, w, b: functional.softmin(x, 1),
+}
+
+
+def on_elements(f):
+    """An activation function as a function of rows, scales and shifts."""
+    return lambda x, w, b: f(x)
+
+
+ACTIVATIONS = ["elu", "celu", "selu", "gelu", "silu", "mish", "softsign", "tanhshrink", "logsigmoid", "hardswish"]
+FUNCTIONS |= {name: on_elements(getattr(functional, name)) for name in ACTIVATIONS}
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """The functions that were compiled, at the first large call."""
+    names = []
+    make = large_calls.compile_function
+
+    def compile_function(function, *rest):
+        names.append(function.__name__)
+        return make(function, *rest)
+
+    monkeypatch.setattr(large_calls, "compile_function", compile_function)
+    monkeypatch.setattr(large_calls, "PAYS", 0)
+    monkeypatch.setattr(large_calls, "SEEN", {})
+    return names
+
+
+def value_and_gradients(f, dtype="f8"):
+    rng = np.random.default_rng(1)
+    arrays = [rng.normal(size=s).astype(dtype) for s in ((ROWS, WIDTH), (WIDTH,), (WIDTH,))]
+    tensors = [wg.tensor(a, requires_grad=True) for a in arrays]
+    y = f(*tensors)
+    (y * np.cos(np.arange(y.size, dtype=dtype)).reshape(y.shape)).sum().backward()
+    return [y.detach().numpy(), *[t.grad.numpy() for t in tensors if t.grad is not None]]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_values_and_gradients(name, dtype, compiled, monkeypatch):
+    found = value_and_gradients(FUNCTIONS[name], dtype)
+    assert name in compiled
+    monkeypatch.setattr(native, "IS_ON", False)
+    expected = value_and_gradients(FUNCTIONS[name], dtype)
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected, strict=True):
+        assert a.dtype == b.dtype == dtype
+        np.testing.assert_allclose(a, b, rtol=0, atol=100 * np.finfo(dtype).eps * np.abs(b).max())
+
+
+def test_it_is_one_node_of_the_tape(compiled):
+    x = wg.tensor(np.ones((ROWS, WIDTH)), requires_grad=True)
+    assert functional.layer_norm(x, WIDTH).grad_fn.name == "layer_norm"
+
+
+def test_second_derivatives(compiled):
+    x = RNG.normal(size=(ROWS, WIDTH))
+    f = lambda x: (functional.softmax(x, -1) ** 2).sum()
+    v = RNG.normal(size=x.shape)
+    step = 1e-5
+    expected = (wg.grad(f)(x + step * v) - wg.grad(f)(x - step * v)) / (2 * step)
+    np.testing.assert_allclose(wg.hvp(f, x, v), expected, atol=1e-8)
+    t = wg.tensor(x, requires_grad=True)
+    (g,) = wg.autograd.grad(f(t), [t], create_graph=True)
+    (g * v).sum().backward()
+    np.testing.assert_allclose(t.grad.numpy(), expected, atol=1e-8)
+    assert compiled
+
+
+def test_small_arrays_lists_and_other_dtypes_are_not_compiled(compiled):
+    functional.softmax(np.ones((2, 3)), -1)
+    functional.softmax([[1.0, 2.0]], -1)
+    functional.softmax(np.ones((ROWS, WIDTH), int), -1)
+    functional.softmax(wg.tensor(np.ones(native.EXPENSIVE_ARRAY - 1)), 0)
+    assert not compiled
+
+
+def test_traces_are_not_compiled_twice(compiled):
+    x = RNG.normal(size=(ROWS, WIDTH))
+    found = wg.compile(lambda x: functional.softmax(x, -1))(x)
+    assert not compiled
+    np.testing.assert_allclose(found, functional.softmax(x, -1), atol=1e-15)
+
+
+def test_few_calls_are_not_compiled(compiled, monkeypatch):
+    monkeypatch.setattr(large_calls, "PAYS", 3 * ROWS * WIDTH)
+    x = np.ones((ROWS, WIDTH))
+    for _ in range(2):
+        functional.gelu(x)
+        functional.gelu(x, "tanh")  # other constants
+        functional.gelu(x.T)  # another shape
+    assert not compiled
+    functional.gelu(x)
+    assert compiled == ["gelu"]
+
+
+def test_constants_without_a_hash(compiled):
+    x = RNG.normal(size=(ROWS, WIDTH))
+    np.testing.assert_allclose(functional.layer_norm(x, [WIDTH]), functional.layer_norm(x, WIDTH), atol=1e-14)
+    assert compiled == ["layer_norm"]
+
+
+def test_warnings_are_those_of_numpy(compiled):
+    x = np.ones((ROWS, WIDTH))
+    x[3, 5] = np.inf
+    with pytest.warns(RuntimeWarning, match="invalid value"):
+        functional.layer_norm(x, WIDTH)
+    with np.errstate(invalid="raise"), pytest.raises(FloatingPointError):
+        functional.layer_norm(x, WIDTH)
+    with np.errstate(all="ignore"):
+        assert np.isnan(functional.layer_norm(x, WIDTH)[3]).any()
+
+
+def test_errors_name_the_function(compiled):
+    with pytest.raises(ValueError, match="layer_norm with normalized_shape"):
+        functional.layer_norm(np.ones((ROWS, WIDTH)), 7)

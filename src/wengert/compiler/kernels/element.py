@@ -230,7 +230,7 @@ class Elements(ElementSources):
     def read_guarded(self, source: StoredElement, type: Type, mask: Lanes) -> Lanes:
         """Elements of an array where a mask holds, zero elsewhere: the first ones are read instead, and ignored.
 
-        A masked read would do, too, but where it is outside of the pages of the process it takes a microsecond.
+        A masked read would do, too, but is slow where the address is outside of the pages of the process.
         """
         (base, index, size, is_overwritten), code, align = source, self.code, type.align
         stride, lanes = lane_stride(index)

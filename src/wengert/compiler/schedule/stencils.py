@@ -52,7 +52,7 @@ def count_reads(schedule: Schedule) -> dict[Node, float]:
             len(users) == schedule.uses[node] == 1 and forms[users[0]] is not Form.VIEW and is_image(users[0], forms)
         )
         results = [result for result, _ in found] if not is_part else []
-        counts[node] = max([results.count(r) * r.size / max(node.size, 1) for r in set(results)], default=0.0)
+        counts[node] = max([results.count(r) * min(r.size / max(node.size, 1), 1.0) for r in set(results)], default=0.0)
         is_result = not found or len(found) > MOST_POSITIONS or (len(found) > 1 and not is_image(node, forms))
         seen[node] = [(node, loop_position(node.shape))] if is_result else list(found)
     return {node: count for node, count in counts.items() if count > 1}

@@ -11,9 +11,12 @@ from benchmarks.reports.accuracy import DTYPES, NATIVE, arguments, errors, exact
 
 NAMES = ("erf", "erfc", "ndtr", "lgamma", "digamma")
 INF, NAN = math.inf, math.nan
+BOUNDS = {("erf", "f32"): 0.96}
+"""The largest errors in ulp, where they are not 0.9: erf of singles is computed without doubles."""
 
 
-def check(name: str, kind: str, x: np.ndarray, bound: float = 0.96) -> None:
+def check(name: str, kind: str, x: np.ndarray, bound: float = 0.9) -> None:
+    bound = BOUNDS.get((name, kind), bound)
     found = errors(kernel(name, kind, NATIVE[kind])(x), exact_values(name, [x]))
     worst = int(np.argmax(found))
     assert found[worst] < bound, f"{found[worst]} ulp at {x[worst]}"

@@ -41,6 +41,7 @@ AROUND_ZERO = {
 
 TRUTHS = {
     "erfc": mpmath.erfc,
+    "ndtr": lambda x: mpmath.erfc(-x / mpmath.sqrt(2)) / 2,
     "digamma": mpmath.digamma,
     "gammaln": lambda x: mpmath.re(mpmath.loggamma(x)),
     "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),

@@ -64,7 +64,7 @@ def test_states_are_those_of_the_loop_in_python(loop, order):
 
 
 def test_the_body_is_inlined_only_if_it_is_small():
-    small = wg.compile(lambda x: wg.scan(lambda x, _: (np.sin(x), None), x, length=3)[0])
+    small = wg.compile(lambda x: wg.scan(lambda x, _: (np.sin(x) + np.sum(x), None), x, length=3)[0])
     assert "alwaysinline nounwind {" in small.report(0.5).llvm
     large = small.report(np.ones(1000)).llvm
     assert "@body.0(ptr %inputs, ptr %outputs, ptr %arena) noinline" in large

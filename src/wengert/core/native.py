@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from functools import cache, wraps
+from functools import cache, update_wrapper, wraps
 from importlib import import_module
 from typing import Any
 
@@ -234,8 +234,7 @@ def attach(
     run: Callable[..., Any], impl: Callable[..., Any], calls: LargeCalls | LargeSignatures
 ) -> Callable[..., Any]:
     """Give a function that runs an implementation what is known of that, and its large calls."""
-    run.__dict__.update(getattr(impl, "__dict__", {}))
-    run.__dict__.update(__wrapped__=impl, large_calls=calls)
+    update_wrapper(run, impl).__dict__["large_calls"] = calls
     if isinstance(impl, np.ufunc):
         run.__dict__["ufunc"] = impl
     return run

@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.peaks import ROUNDS, best_seconds, on_cores, start_compiler, vector_bits
 
-TURNS = 2**20
+TURNS = 2**18
 CHAINS = {
     "multiply": {"multiply": 8},
     "add": {"add": 8},

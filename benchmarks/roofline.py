@@ -22,16 +22,21 @@ from benchmarks.reports.figure import Figure
 from benchmarks.runner import prepared
 from benchmarks.systems import cores
 from benchmarks.tables import Table, quantity
-from benchmarks.timing import best_of_rounds
+from benchmarks.timing import BLOCK, REST, best_of_rounds
 from benchmarks.workload import Workload
 from benchmarks.workloads import EVERY_WORKLOAD
 from wengert.compiler.call.compiled import Compiled
-from wengert.compiler.program.step_costs import StepCost
+from wengert.compiler.program.step_costs import StepCost, program_costs
+from wengert.graph.graph import is_traced
 
 TARGET = 0.6
 """The geometric mean of the shares that should be reached."""
 PROGRAMS = tuple(name for name, workload in EVERY_WORKLOAD.items() if workload.subject == "wengert compiled")
 """The workloads whose programs have a roofline: all that are compiled."""
+SHARE = 4
+"""Rounds are as many times shorter than in other benchmarks, and there are as many times more of them, as in the
+measurement of rates: some of them fall between whatever else the machine does.
+"""
 READING = "Each time is the best round of several, and all rates were measured by the same run."
 BYTES, ARITHMETIC, DIVISIONS, CALL = "bytes", "arithmetic", "divisions", "call"
 """What a program is limited by."""
@@ -184,7 +189,15 @@ def programs_of(workload: Workload, size: str) -> list[list[StepCost]]:
     run()
     with recorded_calls() as calls:
         run()
-    return [function.report(*args, **kwargs).costs for function, args, kwargs in calls]
+    return [costs_of_call(*call) for call in calls]
+
+
+def costs_of_call(function: Compiled, args: tuple, kwargs: dict[str, Any]) -> list[StepCost]:
+    """The costs of a call: those of its report, and the numbers of steps that these arguments lead to."""
+    leaves, structure = function.flatten_arguments(args, kwargs)
+    signature = function.signature(leaves, structure)
+    inputs = [*[x for x in leaves if is_traced(x)], *[x.value for x in signature.captured]]
+    return program_costs(signature.graph, signature.updates(), signature.rolls, inputs)
 
 
 # The report
@@ -210,7 +223,7 @@ def measure_row(name: str, size: str, rates: Rates, rounds: int) -> Row:
     workload = EVERY_WORKLOAD[name]
     programs = programs_of(workload, size)
     run = prepared(workload, size, workload.subject)
-    seconds = best_of_rounds({name: run}, rounds)[name]
+    seconds = best_of_rounds({name: run}, SHARE * rounds, BLOCK / SHARE, REST / SHARE)[name]
     steps = sum([cost.runs or 0 for costs in programs for cost in costs])
     try:
         found = roofline(programs, rates)

@@ -8,6 +8,7 @@ import pytest
 import wengert as wg
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.program.instruction_counts import ADD, MULTIPLY
+from wengert.compiler.program.step_costs import program_costs
 
 LANES = vector_bytes() // 8
 
@@ -74,6 +75,14 @@ def test_a_loop_multiplies_its_steps():
 def test_steps_of_a_loop_with_a_condition_are_not_known():
     found = costs(lambda x: wg.while_loop(lambda x: np.sum(x) < 100.0, lambda x: x * 2.0, x), np.ones((20, 50)))
     assert None in {cost.runs for cost in found}
+
+
+def test_numbers_say_how_long_a_loop_is():
+    f = lambda x: wg.while_loop(lambda x: np.sum(x) < 5000.0, lambda x: x * 2.0, x)
+    x = np.ones((20, 50))
+    found = program_costs(wg.compile(f).trace(x), inputs=[x])
+    assert {cost.runs for cost in found} <= {1, 3}
+    assert total(found, MULTIPLY) == 3 * 1000
 
 
 def test_a_function_counts_as_its_instructions():

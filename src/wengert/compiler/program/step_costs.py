@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from wengert.compiler.forms.classify import Form
 from wengert.compiler.forms.lowering import MatrixFunction, lowering_of
@@ -33,11 +33,13 @@ from wengert.compiler.schedule.row_kernels import RowKernel
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.simd.types import Type
 from wengert.control.branches import SWITCH
+from wengert.control.loop import LOOP
+from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec
 from wengert.graph.costs import flops_of
 from wengert.graph.graph import Graph
 from wengert.graph.held import STATE, graphs_of
-from wengert.graph.ir import Node, Operation
+from wengert.graph.ir import Node, Operation, make_operation
 
 
 class StepCost(NamedTuple):
@@ -55,18 +57,40 @@ class StepCost(NamedTuple):
     is_shared: bool
 
 
-def program_costs(graph: Graph, updates: Sequence[tuple[int, int]] = (), rolls: bool = True) -> list[StepCost]:
-    """The costs of all steps of the program of a graph."""
-    return list(plan_costs(make_plan(prepare(graph, rolls), tuple(updates), ""), 1))
+def program_costs(
+    graph: Graph,
+    updates: Sequence[tuple[int, int]] = (),
+    rolls: bool = True,
+    inputs: Sequence[Any] | None = None,
+) -> list[StepCost]:
+    """The costs of all steps of the program of a graph.
+
+    With `inputs`, NumPy runs the loops whose lengths depend on numbers, as far as they are not within others.
+    """
+    prepared = prepare(graph, rolls)
+    lengths = loop_lengths(prepared, inputs) if inputs is not None else {}
+    return list(plan_costs(make_plan(prepared, tuple(updates), ""), 1, lengths))
 
 
-def plan_costs(plan: Plan, runs: int | None) -> Iterator[StepCost]:
-    """The costs of all steps of a plan."""
+def loop_lengths(graph: Graph, inputs: Sequence[Any]) -> dict[Operation, int]:
+    """The numbers of steps of loops that are not known before they run."""
+    loops = [node for node in graph.operations if node.primitive is LOOP and node.params["shape"].length is None]
+    counts = [
+        node.args[0]
+        if node.params["condition"] is None
+        else make_operation(OUTPUT, [node], index=len(node.params["body"].outputs))
+        for node in loops
+    ]
+    return dict(zip(loops, map(int, graph.with_outputs(counts).run(inputs)), strict=True)) if loops else {}
+
+
+def plan_costs(plan: Plan, runs: int | None, lengths: Mapping[Operation, int]) -> Iterator[StepCost]:
+    """The costs of all steps of a plan, with the lengths of its loops that only numbers say."""
     for step, kernel in zip(plan.schedule.steps, plan.kernels, strict=True):
         if kernel is not None:
             yield kernel_cost(plan, step, kernel, runs)
         elif plan.schedule.forms[step] is Form.LOOP:
-            yield from control_costs(step, runs)
+            yield from control_costs(step, runs, lengths.get(step))
         else:
             yield routine_cost(plan, step, runs)
     copied = sum(base.nbytes for base, _ in plan.memory.copies)
@@ -74,20 +98,20 @@ def plan_costs(plan: Plan, runs: int | None) -> Iterator[StepCost]:
         yield StepCost("copy", runs, copied, copied, {}, False)
 
 
-def control_costs(step: Operation, runs: int | None) -> Iterator[StepCost]:
+def control_costs(step: Operation, runs: int | None, length: int | None) -> Iterator[StepCost]:
     """The costs of a loop, or of that branch of a choice that moves the fewest bytes."""
-    held = graphs_of(step)
-    branches = []
-    for part in held:
-        states = [k for k, (role, _) in enumerate(part.inputs) if role == STATE]
-        pairs = branch_pairs(tuple(step.params["branches"])) if step.primitive is SWITCH else ()
-        if part.title == "step":
-            pairs = tuple([(i, k) for k, i in enumerate(states)])
-        times = None if runs is None or not isinstance(part.runs, int) else runs * part.runs
-        branches.append(list(plan_costs(make_plan(prepare_body(part.graph), pairs, "body."), times)))
+    bodies = []
+    for part in graphs_of(step):
+        states = [i for i, (role, _) in enumerate(part.inputs) if role == STATE]
+        pairs = tuple([(i, k) for k, i in enumerate(states)]) if part.title == "step" else ()
+        if step.primitive is SWITCH:
+            pairs = branch_pairs(tuple(step.params["branches"]))
+        times = part.runs if isinstance(part.runs, int) else length
+        times = None if runs is None or times is None else runs * times
+        bodies.append(list(plan_costs(make_plan(prepare_body(part.graph), pairs, "body."), times, {})))
     if step.primitive is SWITCH:
-        branches = [min(branches, key=lambda costs: sum(cost.read + cost.written for cost in costs))]
-    for costs in branches:
+        bodies = [min(bodies, key=lambda costs: sum(cost.read + cost.written for cost in costs))]
+    for costs in bodies:
         yield from costs
 
 

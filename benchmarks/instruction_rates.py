@@ -12,7 +12,8 @@ from typing import Any
 
 from benchmarks.peaks import ROUNDS, best_seconds, on_cores, start_compiler, vector_bits
 
-TURNS = 2**18
+TURNS, SLOW_TURNS = 2**21, 2**18
+"""Turns of a round, which takes some milliseconds: of most instructions, and of divisions and roots."""
 CHAINS = {
     "multiply": {"multiply": 8},
     "add": {"add": 8},
@@ -92,7 +93,7 @@ def _loop(name: str) -> tuple[Any, Callable]:
 @cache
 def instruction_rate(name: str, threads: int) -> float:
     """The vector instructions of a class in a second, on so many cores."""
-    run = _loop(name)[1]
+    run, turns = _loop(name)[1], SLOW_TURNS if name.startswith(("divide", "sqrt")) else TURNS
     with on_cores(threads) as spread:
-        seconds = best_seconds(lambda: spread(lambda _: run(0.73, TURNS), range(threads)), ROUNDS)
-    return threads * TURNS * sum(CHAINS[name].values()) / seconds
+        seconds = best_seconds(lambda: spread(lambda _: run(0.73, turns), range(threads)), ROUNDS)
+    return threads * turns * sum(CHAINS[name].values()) / seconds

@@ -28,11 +28,13 @@ STRIDE = 8
 SHARE = STRIDE * 8
 """Every loop passes over a multiple of so many doubles."""
 
-ROUNDS = 25
-"""Many short rounds: some of them fall between whatever else the machine does."""
+ROUNDS = 30
+"""Rounds of a few milliseconds, so that to start threads takes little of them, and some fall between whatever else the
+machine does.
+"""
 
-PASSED = 2**25
-"""Bytes that a loop passes over in a round, where caches hold them."""
+PASSED, CACHED = 2**28, 2**20
+"""Bytes that a loop passes over in a round, and twice as many where so few are read or written again and again."""
 
 
 class Peaks(NamedTuple):
@@ -165,22 +167,27 @@ def _rate(loop: str, doubles: int, passes: int = 1, threads: int | None = None) 
     return share * passes * threads / seconds
 
 
+def _passes(size: int) -> int:
+    """How often a round passes over so many bytes."""
+    return max(1, (2 * PASSED if size <= CACHED else PASSED) // size)
+
+
 @cache
 def read_bandwidth(size: int, threads: int | None = None) -> float:
     """The bytes of a second where as many bytes are read again and again: few come from a cache."""
-    return 8 * _rate("read", size // 8, max(1, PASSED // size), threads)
+    return 8 * _rate("read", size // 8, _passes(size), threads)
 
 
 @cache
 def write_bandwidth(size: int, threads: int | None = None) -> float:
     """The same where they are written."""
-    return 8 * _rate("write", size // 8, max(1, PASSED // size), threads)
+    return 8 * _rate("write", size // 8, _passes(size), threads)
 
 
 @cache
 def copy_bandwidth(size: int, threads: int | None = None) -> float:
     """The same where half of them are read, and the others written."""
-    return 16 * _rate("copy", size // 16, max(1, PASSED // size), threads)
+    return 16 * _rate("copy", size // 16, _passes(size), threads)
 
 
 @cache
@@ -191,7 +198,7 @@ def peaks() -> Peaks:
         a, out = np.ones((ORDER, ORDER), dtype), np.empty((ORDER, ORDER), dtype)
         seconds = best_seconds(lambda a=a, out=out: np.matmul(a, a, out=out), ROUNDS)
         products.append(2 * ORDER**3 / seconds)
-    return Peaks(read_bandwidth(MEMORY), 16 * _rate("copy", MEMORY // 8), *products, 2 * _rate("fma", SHARE, 2**18))
+    return Peaks(read_bandwidth(MEMORY), 16 * _rate("copy", MEMORY // 8), *products, 2 * _rate("fma", SHARE, 2**20))
 
 
 def peak_figures() -> list[Figure]:

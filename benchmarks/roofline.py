@@ -144,14 +144,13 @@ def roofline(programs: Sequence[Sequence[StepCost]], rates: Rates) -> Roofline:
 
 def machine_rates() -> Rates:
     """The rates of this machine; each is measured when it is first needed."""
-    return Rates(
-        peaks.read_bandwidth,
-        peaks.write_bandwidth,
-        peaks.copy_bandwidth,
-        instruction_rate,
-        seconds_of_call(),
-        cores(),
-    )
+    bandwidths = (peaks.read_bandwidth, peaks.write_bandwidth, peaks.copy_bandwidth)
+    return Rates(*[best_of_cores(rate) for rate in (*bandwidths, instruction_rate)], seconds_of_call(), cores())
+
+
+def best_of_cores(rate: Callable[[Any, int], float]) -> Callable[[Any, int], float]:
+    """A rate on some cores: at least that of one, where others were busy when it was measured."""
+    return lambda what, threads: max(rate(what, threads), rate(what, 1))
 
 
 @cache

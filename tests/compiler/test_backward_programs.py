@@ -68,8 +68,8 @@ def programs(monkeypatch):
     monkeypatch.setattr(native, "PAYS", 0)
     monkeypatch.setattr(native, "find_native", lambda module, name: None if module != "backward_programs" else counted)
 
-    def counted(outline, arrays):
-        found.append(run(outline, arrays))
+    def counted(tape):
+        found.append(run(tape))
         return found[-1]
 
     return found
@@ -106,7 +106,6 @@ def test_the_program_reads_the_numbers_of_each_tape(programs, node_by_node):
         function = lambda w, scale=scale: np.sum(np.sin(w) * wg.tensor(scale) + w * np.float64(scale))
         np.testing.assert_allclose(eager_gradient(function, x), node_by_node(function, x), rtol=1e-13)
     assert len(programs) == 3
-    assert backward_programs.program_of.cache_info().currsize >= 1
 
 
 def test_constants_are_part_of_the_outline(programs):

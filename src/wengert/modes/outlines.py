@@ -20,7 +20,6 @@ import numpy as np
 from wengert.core import native
 from wengert.core.array import Array
 from wengert.core.constant_key import constant_key
-from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.modes.tape import TapeNode
 
@@ -32,22 +31,7 @@ NODES_OF_KERNEL = 8
 """So many nodes take as long to compile as one kernel."""
 
 
-class Fixed:
-    """A constant of an outline, compared by a key."""
-
-    __slots__ = ("key", "value")
-
-    def __init__(self, key: Any, value: Any):
-        self.key, self.value = key, value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Fixed) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-
-class Layout(NamedTuple):
+class MemoryLayout(NamedTuple):
     """How an array lies in memory: it is a contiguous one whose axes are permuted, and then broadcast to a shape.
 
     A contiguous array has no axes here, and no other shape.
@@ -58,87 +42,78 @@ class Layout(NamedTuple):
     shape: tuple[int, ...] | None = None
 
 
-Source = int | Fixed | tuple[Any, ...]
-"""What a rule reads: one of the inputs of the program, a constant, or several of these."""
-
-
-class Step(NamedTuple):
-    """A node of a tape: what its rules are called with, and the numbers of its parents."""
-
-    primitive: Primitive | None
-    params: Fixed | None
-    parents: tuple[int | None, ...]
-    saved: Source
-    shape: tuple[int, ...]
-    dtype: np.dtype
-
-
-class Outline(NamedTuple):
-    """A tape without its arrays, newest nodes first: equal outlines have equal programs."""
-
-    steps: tuple[Step, ...]
-    seeds: tuple[tuple[int, Source], ...]
-    inputs: tuple[Layout, ...]
-
-
 class OutlinedTape:
-    """The outline of a tape, and the arrays that are the inputs of its program."""
+    """A tape with its outline: nodes, newest first, and the cotangents that a pass starts with.
+
+    `inputs` are the arrays that the nodes saved, and the cotangents, each once; `known` has their numbers by identity.
+    `key` is the outline: it has a number for each input, and equal tapes have equal keys.
+    """
 
     def __init__(self, order: Sequence[TapeNode], seeds: dict[TapeNode, Any]):
-        self.arrays: list[np.ndarray] = []
-        self.layouts: list[Layout] = []
+        self.order, self.seeds = order, seeds
+        self.inputs: list[np.ndarray] = []
+        self.layouts: list[MemoryLayout] = []
         self.known: dict[int, int] = {}
-        self.elements = 0
-        self.numbers = {node: i for i, node in enumerate(order)}
-        started = tuple([(self.numbers[node], self.source(t)) for node, t in seeds.items()])
-        self.outline = Outline(tuple([self.step(node) for node in order]), started, tuple(self.layouts))
+        numbers: dict[TapeNode | None, int] = {node: i for i, node in enumerate(order)}
+        numbers[None] = len(order)
+        find = numbers.__getitem__
+        steps = [
+            (node.primitive, *map(find, node.parents), *self.describe(node), node.shape, node.dtype) for node in order
+        ]
+        started = [(find(node), self.describe_value(t)) for node, t in seeds.items()]
+        self.key = tuple(steps), tuple(started), tuple(self.layouts)
 
-    def step(self, node: TapeNode) -> Step:
-        """The step of a node."""
-        if node.hooks is not None and (node.primitive is not None or node.hooks.arrived):
+    def describe(self, node: TapeNode) -> tuple[Any, Any]:
+        """What describes the parameters of a node, and what it saved."""
+        primitive, hooks, params = node.primitive, node.hooks, node.params
+        if hooks is not None and (primitive is not None or hooks.arrived):
             raise TypeError("hooks see the cotangents between operations")
-        if node.primitive is not None and node.primitive.kind == "function":
+        if primitive is not None and primitive.kind == "function":
             raise TypeError("its rule is a function of the user, which sees numbers")
-        parents = tuple([None if p is None else self.numbers[p] for p in node.parents])
-        params = node.params and Fixed(tuple([(k, constant_key(v)) for k, v in node.params.items()]), node.params)
-        return Step(node.primitive, params or None, parents, self.source(node.saved), node.shape, node.dtype)
+        described = tuple([(name, constant_key(value)) for name, value in params.items()]) if params else None
+        return described, self.describe_value(node.saved)
 
-    def source(self, x: Any) -> Source:
-        """What stands for a value: arrays and NumPy's numbers are inputs, everything else is a constant."""
+    def describe_value(self, x: Any) -> Any:
+        """What describes a value: the number of an input, for arrays and NumPy's numbers, or the key of a constant."""
         kind = x.__class__
-        if kind is np.ndarray or isinstance(x, np.generic):
-            number = self.known.get(id(x))
-            return self.input(x) if number is None else number
+        if x is None or id(x) in self.known:
+            return self.known.get(id(x))
         if kind is tuple:
-            return tuple([self.source(part) for part in x])
+            return tuple([self.describe_value(part) for part in x])
+        if kind is np.ndarray or isinstance(x, np.generic):
+            return self.add_input(x)
         if isinstance(x, Array | np.ndarray):
             raise TypeError("a value of another mode")
-        return Fixed(constant_key(x), x)
+        return constant_key(x)
 
-    def input(self, x: Any) -> int:
+    def add_input(self, x: Any) -> int:
         """The number of a new input."""
-        number = self.known[id(x)] = len(self.arrays)
         if x.dtype.kind not in "fcbiu" or not x.dtype.isnative:
             raise TypeError("its numbers are not those of native code")
+        number = self.known[id(x)] = len(self.inputs)
         array, layout = find_layout(x)
-        self.elements += array.size
-        self.arrays.append(array)
+        self.inputs.append(array)
         self.layouts.append(layout)
         return number
 
+    def release(self) -> None:
+        """Release the history, as the pass node by node does."""
+        for node in self.order:
+            if node.primitive is not None:
+                node.saved, node.parents = None, ()
 
-def find_layout(x: Any) -> tuple[np.ndarray, Layout]:
+
+def find_layout(x: Any) -> tuple[np.ndarray, MemoryLayout]:
     """The contiguous array behind an array, without a copy where there is one, and its layout."""
     if x.__class__ is not np.ndarray or x.flags.c_contiguous:
-        array = np.asarray(x)
-        return array, Layout(Spec(array.shape, array.dtype))
-    single = x[tuple([slice(0, 1) if not step else slice(None) for step in x.strides])]
+        return np.asarray(x), MemoryLayout(Spec(x.shape, x.dtype))
+    single = x[tuple([slice(None) if step else slice(0, 1) for step in x.strides])]
     order = sorted(range(x.ndim), key=lambda axis: -abs(single.strides[axis]))
     array = single.transpose(order)
     if not array.flags.c_contiguous:
         array, order = np.ascontiguousarray(single), list(range(x.ndim))
     axes = tuple([order.index(axis) for axis in range(x.ndim)])
-    return array, Layout(Spec(array.shape, array.dtype), axes, x.shape)
+    return array, MemoryLayout(Spec(array.shape, array.dtype), axes, x.shape)
 
 
 SPENT: dict[int, int] = {}
@@ -153,19 +128,16 @@ def run_outlined(
         return None
     try:
         tape = OutlinedTape(order, seeds)
-        if len(SPENT) >= MOST_OUTLINES:
-            SPENT.clear()
-        pays = native.PAYS * (1 + len(order) // NODES_OF_KERNEL)
-        key = hash(tape.outline)
-        spent = SPENT[key] = min(SPENT.get(key, 0) + tape.elements * native.EXPENSIVE, pays)
+        outline = hash(tape.key)
     except TypeError:  # a hook, a value of another mode, or a constant without a hash
         return None
-    program = native.find_native("backward_programs", "run_program") if spent == pays else None
-    found = None if program is None else program(tape.outline, tape.arrays)
-    if found is None:
-        return None
-    if not retain:
-        for node in order:
-            if node.primitive is not None:
-                node.saved, node.parents = None, ()
-    return [(order[i], t) for i, t in found]
+    if len(SPENT) >= MOST_OUTLINES:
+        SPENT.clear()
+    pays = native.PAYS * (1 + len(order) // NODES_OF_KERNEL)
+    nanoseconds = native.EXPENSIVE * sum([x.size for x in tape.inputs])
+    spent = SPENT[outline] = min(SPENT.get(outline, 0) + nanoseconds, pays)
+    run = native.find_native("backward_programs", "run_program") if spent == pays else None
+    found: list[tuple[TapeNode, np.ndarray]] | None = None if run is None else run(tape)
+    if found is not None and not retain:
+        tape.release()
+    return found

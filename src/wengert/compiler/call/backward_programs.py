@@ -52,7 +52,8 @@ def run_program(tape: OutlinedTape) -> list[tuple[TapeNode, np.ndarray]] | None:
 
 def compile_pass(tape: OutlinedTape) -> BackwardProgram | None:
     """The program of a tape; None if a rule cannot be traced, or NumPy would run a part of it."""
-    specs, leaves = [layout.spec for layout in tape.layouts], []
+    specs = [layout.spec for layout in tape.layouts]
+    leaves: list[int] = []
 
     def pull(values: list[Any]) -> list[Any]:
         found = pull_again(tape, values)

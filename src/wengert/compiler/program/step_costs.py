@@ -125,11 +125,11 @@ def routine_cost(plan: Plan, step: Operation, runs: int | None) -> StepCost:
     read = sum(min(base.nbytes, a.nbytes) for base, a in operands.items())
     results = [step] if step.spec.__class__ is Spec else schedule.outputs_of(step)
     flops = flops_of(step)
-    count: Count = {MULTIPLY: flops / 2 / lanes_of(step.args[0])}
+    count: Count = {MULTIPLY: flops / 2 / numbers_in_vector(step.args[0])}
     return StepCost(step.primitive.name, runs, read, sum(r.nbytes for r in results), count, flops >= SHARED)
 
 
-def lanes_of(node: Node) -> int:
+def numbers_in_vector(node: Node) -> int:
     """The real numbers of a vector of elements."""
     return vector_bytes() // Type.from_dtype(node.dtype).align
 

@@ -266,7 +266,7 @@ def test_threads_do_not_change_bits(dtype, at_once, monkeypatch):
 
 @pytest.mark.parametrize("operation", [wg.sin, wg.add, wg.sigmoid, wg.maximum], ids=lambda f: f.__name__)
 def test_small_arrays_do_not_ask(operation, at_once, native_calls):
-    least = {wg.add: native.CHEAP_ARRAY, wg.maximum: native.MODERATE_ARRAY}.get(operation, native.EXPENSIVE_ARRAY)
+    least = native.CHEAP_ARRAY if operation in (wg.add, wg.maximum) else native.EXPENSIVE_ARRAY
     count = len(operation.primitive.inputs)
     operation(*[np.ones(least - 1)] * count)
     assert not native_calls

@@ -36,10 +36,10 @@ IS_ON = os.environ.get("WENGERT_EAGER_KERNELS") != "0"
 LARGE = 1 << 20
 """The least number of scalar operations of a large call: some hundred microseconds in NumPy."""
 
-CHEAP_ARRAY, MODERATE_ARRAY, EXPENSIVE_ARRAY = 1 << 18, 1 << 14, 1 << 12
+CHEAP_ARRAY, MODERATE_ARRAY, EXPENSIVE_ARRAY = 1 << 18, 1 << 14, 1 << 13
 """The least number of elements of the result of a large call of an elementwise operation, by what an element costs:
-where kernels are faster than NumPy, with all that is around them. Quotients, roots and choices are moderate, functions
-expensive.
+where kernels are faster than NumPy, with all that is around them. Arithmetic, roots and extremes are cheap: NumPy has
+vector code for them. Other operations of known cost, such as `where`, are moderate, and functions expensive.
 """
 CHEAP, EXPENSIVE = 1, 8
 """The nanoseconds that NumPy takes for an element, roughly."""
@@ -165,8 +165,8 @@ def for_large_arrays(impl: Callable[..., Any], arity: int, facts: Facts) -> Call
     The size of the first operand that is an array decides whether the result may be large: one of two arrays that are
     broadcast has at least the square root of its elements. Python's numbers are no arrays.
     """
-    is_cheap = facts.cost is not None and facts.cost < 4 and not facts.selects
-    is_known = facts.cost is not None or facts.selects
+    is_known = facts.cost is not None
+    is_cheap = facts.cost is not None and (isinstance(impl, np.ufunc) or (facts.cost < 4 and not facts.selects))
     least = CHEAP_ARRAY if is_cheap else MODERATE_ARRAY if is_known else EXPENSIVE_ARRAY
     calls = LargeCalls(impl, CHEAP if is_cheap else EXPENSIVE, least)
     ndarray, some = np.ndarray, math.isqrt(least)

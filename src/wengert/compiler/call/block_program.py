@@ -8,9 +8,8 @@ twice, with equal values. So one program serves all sizes from a block on, and r
 from __future__ import annotations
 
 import ctypes
+from array import array
 from collections.abc import Sequence
-from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -53,7 +52,6 @@ class BlockProgram:
             self.program = load_or_compile(graph, None, name, callers=write_callers(graph, block))
         self.run = _Run(self.program.loaded.address(RUN_BLOCKS))
         self.is_native = not self.program.build.program.fallbacks
-        self.table = _table_type(_HEAD + _FIELDS * (len(graph.inputs) + len(graph.outputs)))
         self.results = [spec.dtype for spec in self.program.build.program.outputs]
 
     def __call__(self, size: int, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
@@ -63,8 +61,8 @@ class BlockProgram:
 
     def run_rows(self, extents: Extents, fields: Sequence[int]) -> None:
         """Run on rows; `fields` are those of the table, for inputs and outputs."""
-        table = self.table(*extents, 0, *fields)
-        self.run(table)
+        table = array("q", (*extents, 0, *fields))
+        self.run(table.buffer_info()[0])
         if table[3]:
             raise self.program.error(table[3])
 
@@ -94,12 +92,6 @@ def block_slice(number: int, size: int, block: int = BLOCK) -> slice:
 def block_spec(dtype: np.dtype, is_row: bool = True, block: int = BLOCK) -> Spec:
     """The spec of a block, or of a number for all its elements."""
     return Spec((block,) if is_row else (), dtype)
-
-
-@cache
-def _table_type(length: int) -> Any:
-    """The type of a table: made once, as classes are cyclic garbage."""
-    return ctypes.c_int64 * length
 
 
 def write_callers(graph: Graph, block: int) -> str:

@@ -58,7 +58,7 @@ def run_elements(primitive: Primitive, operands: Sequence[Any], params: dict[str
     for x in flags:
         fields += id(x), 0, 0
     kernel.run_rows(rows.extents, fields)
-    if flags and flags[0].any() and set(errors.values()) != {"ignore"}:
+    if flags and np.count_nonzero(flags[0]) and set(errors.values()) != {"ignore"}:
         report_errors(primitive, operands, rows, params, flags[0])
     return out
 

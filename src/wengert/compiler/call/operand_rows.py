@@ -44,22 +44,23 @@ def find_rows(operands: Sequence[Any]) -> OperandRows | None:
     if not arrays:
         return None
     first = arrays[0]
-    order = "C" if first.flags.c_contiguous else "F"
+    shape, order, is_broadcast = first.shape, "C" if first.flags.c_contiguous else "F", False
     for x in arrays:
         flags = x.flags
-        if (
-            x.dtype not in DTYPES
-            or not flags.aligned
-            or not (flags.c_contiguous if order == "C" else flags.f_contiguous)
-        ):
+        is_whole = flags.c_contiguous if order == "C" else flags.f_contiguous
+        if x.dtype not in DTYPES or not (is_whole and flags.aligned):
             return None
-    numbers = number_operands(operands, arrays, first.shape)
+        is_broadcast = is_broadcast or x.shape != shape
+    if len(arrays) == len(operands):
+        numbers: Sequence[RowOperand | None] | None = [None] * len(arrays)
+    else:
+        numbers = number_operands(operands, arrays, shape)
     if numbers is None:
         return None
-    if all(x.shape == first.shape for x in operands if x.__class__ is np.ndarray and x.ndim):
-        given = [RowOperand(x, True) if number is None else number for x, number in zip(operands, numbers, strict=True)]
-        return OperandRows(given, (1, 1, first.size), BLOCK, first.shape, order)
-    return find_broadcast_rows(operands, numbers) if order == "C" else None
+    if is_broadcast:
+        return find_broadcast_rows(operands, numbers) if order == "C" else None
+    given = [RowOperand(x, True) if number is None else number for x, number in zip(operands, numbers, strict=True)]
+    return OperandRows(given, (1, 1, first.size), BLOCK, shape, order)
 
 
 def number_operands(

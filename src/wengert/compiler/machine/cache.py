@@ -55,9 +55,13 @@ def is_used() -> bool:
 
 
 def is_empty() -> bool:
-    """Whether there is nothing to load."""
+    """Whether there is nothing to load: the first entry that is found says so, however many there are."""
     folder = _cache_folder()
-    return folder is None or not any(path.name.endswith(_ENTRY) for path, _ in _files(folder))
+    with contextlib.suppress(OSError):
+        if folder is not None:
+            with os.scandir(folder) as files:
+                return not any(file.name.endswith(_ENTRY) for file in files)
+    return True
 
 
 def load(key: str) -> bytes | None:

@@ -61,6 +61,10 @@ native_call: Aspect[NativeCall] = Aspect(
 """A function of the operands and the parameters, which returns None where there is no native code."""
 
 
+met_large = False
+"""Whether an operation has met a large array since the last backward pass, so that the next one looks for some."""
+
+
 def natively(
     operation: Callable[[], Any], work: Callable[..., int]
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -86,6 +90,8 @@ def natively(
 
 def run_natively(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     """The result of native code; None where there is none."""
+    global met_large
+    met_large = True
     if not IS_ON:
         return None
     try:
@@ -95,22 +101,14 @@ def run_natively(primitive: Primitive, operands: Sequence[Any], params: dict[str
     return call(operands, params) if call is not None else None
 
 
-RUNS = "wengert.compiler.call.eager_pulls", "pull_rows"
-"""What runs elementwise nodes of the backward pass natively."""
-
-
 @cache
-def kernels_of_runs() -> Callable[..., Any] | None:
-    """The function that runs elementwise nodes of the backward pass natively; None without a compiler."""
+def find_native(module: str, name: str) -> Callable[..., Any] | None:
+    """A function of the compiler; None where there is no compiler."""
     try:
-        found: Callable[..., Any] = getattr(import_module(RUNS[0]), RUNS[1])
+        found: Callable[..., Any] = getattr(import_module(f"wengert.compiler.call.{module}"), name)
     except ImportError:
         return None
     return found
-
-
-met_large = False
-"""Whether an elementwise operation has met a large array, so that the backward pass looks for some."""
 
 
 class LargeCalls:
@@ -185,6 +183,8 @@ class LargeSignatures:
 
     def run(self, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """The result: of a program if that pays, otherwise of NumPy."""
+        global met_large
+        met_large = True
         if not IS_ON or self.primitive is None or not all(x.__class__ is np.ndarray for x in operands):
             return self.impl(*operands, **params)
         try:

@@ -9,8 +9,10 @@ import wengert as wg
 from wengert.compiler.forms.prepare import prepare
 from wengert.compiler.machine import translation
 from wengert.compiler.machine.target import Loaded
-from wengert.compiler.machine.translation import FEW_PASSES, Module, object_code, object_codes
+from wengert.compiler.machine.translation import FEW_PASSES, Level, Module, object_code, object_codes
 from wengert.compiler.program.program_writer import write_program
+from wengert.compiler.simd import vector_functions
+from wengert.compiler.simd.types import Type
 from wengert.core import parallel
 
 ADD = """
@@ -34,7 +36,7 @@ def add(number: int, attributes: str = "") -> str:
 def test_modules_are_translated_on_all_cores_in_their_order(monkeypatch, threads, attributes):
     monkeypatch.setenv("WENGERT_NUM_THREADS", threads)
     monkeypatch.setattr(translation, "LONG_TEXT", 10)
-    modules = [Module(add(i, attributes) * (i < 20), is_quick=i % 2 == 0) for i in range(21)]
+    modules = [Module(add(i, attributes) * (i < 20), Level(i % 3)) for i in range(21)]
     codes = object_codes(modules)
     assert codes == [object_code(*module) for module in modules]
     loaded = Loaded(codes, {})
@@ -69,3 +71,22 @@ def test_the_kernels_of_a_long_program_are_divided_among_modules(monkeypatch):
     assert names(several) == names(one)
     monkeypatch.undo()
     np.testing.assert_allclose(wg.compile(long_program)(x), long_program(wg.tensor(x)).numpy(), rtol=1e-12)
+
+
+def test_vector_functions_are_translated_once_for_all_programs_and_processes(monkeypatch, tmp_path):
+    monkeypatch.setenv("WENGERT_CACHE_DIR", str(tmp_path))
+    translated = []
+    monkeypatch.setattr(
+        vector_functions,
+        "object_codes",
+        lambda modules: translated.append([m.text.count("@wengert.cos") > 0 for m in modules]) or object_codes(modules),
+    )
+    x, key = np.linspace(-1.0, 1.0, 9), ("cos", Type("f64", 2))
+    for is_new_process in (True, False, True):
+        if is_new_process:
+            monkeypatch.setattr(vector_functions, "_CODES", {})
+        codes = vector_functions.translate_with_functions([], [key], is_quick=False)
+        assert len(codes) == 1
+    assert translated == [[True], [], []]
+    for effort in (None, "fast"):
+        np.testing.assert_allclose(wg.compile(np.cos, effort=effort)(x), np.cos(x), rtol=1e-15)

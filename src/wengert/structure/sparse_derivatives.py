@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from wengert.transforms.boundary import Argnums, detach_parameters, flatten_arra
 from wengert.transforms.gradients import Tape, grad
 from wengert.transforms.jacobians import ranges, run_each
 from wengert.transforms.products import push_forward
+
+if TYPE_CHECKING:
+    from wengert.compiler.machine.translation import Effort
 
 SYMMETRIC_WAYS = ("symmetric", "star", "acyclic")
 
@@ -42,6 +45,7 @@ class SparsePlan:
         coloring: Coloring,
         chunk_size: int | None,
         native: bool,
+        effort: Effort | None,
     ):
         self.function, self.signature, self.chunk_size = function, signature.without_numbers(), chunk_size
         self.pattern, self.coloring = pattern, coloring
@@ -51,7 +55,7 @@ class SparsePlan:
         if native:
             from wengert.compiler.call.compiled import compile as compiled  # LLVM is loaded when something is compiled
 
-            self.run = compiled(self.entries)
+            self.run = compiled(self.entries, effort=effort)
 
     def entries(self, *arrays: Any) -> Any:
         """The entries of the matrix, in the order of the pattern: operations of the table, which can be traced."""
@@ -156,6 +160,7 @@ class SparseDerivative:
             raise user_error(TypeError, f"{self.name} takes a function, and was given a {type(f).__name__}")
         self.f, self.argnums, self.hessian = f, argnums, hessian
         self.check, self.native, self.chunk_size = check, compile, chunk_size
+        self.effort: Effort | None = None
         self.function = grad(f, argnums) if hessian else f
         self.given = None if pattern is None else Pattern(pattern, symmetric=hessian)
         self.wanted = coloring if coloring is not None else "auto"
@@ -236,7 +241,7 @@ class SparseDerivative:
                 "Find the pattern with sparsity(f, x).",
             )
         coloring = self.wanted if isinstance(self.wanted, Coloring) else color(pattern, self.wanted)
-        return SparsePlan(self.function, signature, pattern, coloring, self.chunk_size, self.native)
+        return SparsePlan(self.function, signature, pattern, coloring, self.chunk_size, self.native, self.effort)
 
     def probe(self, plan: SparsePlan, arrays: Sequence[Any], matrix: csr_array) -> None:
         """Compare the product with a random vector to one that does not know the pattern."""
@@ -260,12 +265,12 @@ class SparseDerivative:
                 "Leave the pattern out, or find one that holds everywhere with sparsity(f, x, scope='global').",
             )
 
-    def as_compiled(self) -> SparseDerivative:
+    def as_compiled(self, effort: Effort | None = None) -> SparseDerivative:
         """The same with native code for its entries: what `wg.compile` makes of it."""
-        if self.native:
+        if self.native and effort in (None, self.effort):
             return self
         native = copy.copy(self)
-        native.native, native.plans, native.fast = True, {}, {}
+        native.native, native.effort, native.plans, native.fast = True, effort, {}, {}
         return native
 
 

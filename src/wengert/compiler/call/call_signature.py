@@ -18,6 +18,7 @@ from wengert.compiler.entry.entry_values import Argument, is_native_dtype
 from wengert.compiler.entry.program_state import StateUse
 from wengert.compiler.entry.python_objects import is_supported
 from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
+from wengert.compiler.machine.translation import Effort
 from wengert.core.array import Array
 from wengert.core.constant_key import constant_key
 from wengert.core.errors import GradientError, user_error
@@ -50,7 +51,8 @@ class Fixed:
 class Signature:
     """One structure, shapes and dtypes of arguments: the graph of the function, and its native program.
 
-    `wrap` makes a compiled function of one that is derived from the graph, `unroll` says which loops are written out.
+    `wrap` makes a compiled function of one that is derived from the graph, `unroll` says which loops are written out,
+    `effort` what counts in the translation.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class Signature:
         check: bool,
         wrap: Callable[[Callable], Callable],
         unroll: bool | int | None = None,
+        effort: Effort | None = None,
     ):
         plain = [x.value if isinstance(x, Fixed) else input_spec(x) if isinstance(x, Array) else x for x in leaves]
         fixed = [isinstance(x, Fixed) for x in leaves]
@@ -73,6 +76,7 @@ class Signature:
         self.has_rules, self.assignments = run.has_rules, run.assignments
         assert run.graph.result is not None
         self.name, self.result, self.wrap, self.rolls = name, run.graph.result, wrap, unroll is not True
+        self.effort = effort
         self.graph, captured = lift_captured(run.graph)
         self.captured: list[Any] = [*run.gradients, *captured]
         self.first_captured = len(self.graph.inputs) - len(self.captured)
@@ -143,6 +147,7 @@ class Signature:
                         self.rolls,
                         self.uses(),
                         self.is_taped,
+                        effort=self.effort,
                     )
         return self._native
 

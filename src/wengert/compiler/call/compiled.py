@@ -15,6 +15,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 from wengert.compiler.call.call_signature import Fixed, Signature, leaf_key, static_arguments, unhashable
 from wengert.compiler.call.report import Report
 from wengert.compiler.call.transformed_call import CompiledCall, operation_of
+from wengert.compiler.machine.translation import EFFORTS, Effort
 from wengert.core.array import Array
 from wengert.core.errors import user_error
 from wengert.core.levels import iterate_payloads, strip_level
@@ -48,6 +49,7 @@ def compile(
     static_argnames: Sequence[str] | str = (),
     check: bool = False,
     unroll: bool | int | None = None,
+    effort: Effort | None = None,
 ) -> Compiled[P, R]: ...
 
 
@@ -59,6 +61,7 @@ def compile(
     static_argnames: Sequence[str] | str = (),
     check: bool = False,
     unroll: bool | int | None = None,
+    effort: Effort | None = None,
 ) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...
 
 
@@ -69,6 +72,7 @@ def compile(
     static_argnames: Sequence[str] | str = (),
     check: bool = False,
     unroll: bool | int | None = None,
+    effort: Effort | None = None,
 ) -> Any:
     """Compile a function to native code: `compile(f)`, or as a decorator.
 
@@ -84,24 +88,38 @@ def compile(
     a longer one becomes a loop if it can: `unroll` says up to how many steps it is written out, True always, False
     never.
 
+    With the `effort` "fast", what counts is the time to compile, with "best" the speed of the code. The numbers are the
+    same.
+
     >>> square = compile(lambda x: x * x)
     >>> square(3.0)
     np.float64(9.0)
     """
+    if effort not in (None, *EFFORTS):
+        raise user_error(
+            ValueError,
+            f"compile has the efforts {' and '.join(map(repr, EFFORTS))}, and was given {effort!r}",
+            "Leave it out for code that is fast and compiled soon.",
+        )
     if f is None:
         return partial(
-            compile, static_argnums=static_argnums, static_argnames=static_argnames, check=check, unroll=unroll
+            compile,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+            check=check,
+            unroll=unroll,
+            effort=effort,
         )
     if not callable(f):
         raise user_error(TypeError, f"compile takes a function, and was given a {type(f).__name__}")
     is_plain = not (static_argnums or static_argnames or check or unroll is not None)
-    if isinstance(f, Compiled) and is_plain:
+    if isinstance(f, Compiled) and is_plain and effort in (None, f.effort):
         return f
     if hasattr(f, "as_compiled") and is_plain:
-        return f.as_compiled()  # which knows its numerical part, such as the elements of a sparse matrix
+        return f.as_compiled(effort)  # which knows its numerical part, such as the elements of a sparse matrix
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
-    return Compiled(f, numbers, names, check, unroll)
+    return Compiled(f, numbers, names, check, unroll, effort)
 
 
 def function(inputs: Sequence[Symbol], outputs: Any) -> Callable:
@@ -150,10 +168,11 @@ class Compiled(Generic[P, R]):
         static_argnames: tuple[str, ...] = (),
         check: bool = False,
         unroll: bool | int | None = None,
+        effort: Effort | None = None,
     ):
         update_wrapper(self, f, updated=())
         self.f, self.static_argnums, self.static_argnames, self.check = f, static_argnums, static_argnames, check
-        self.unroll = unroll
+        self.unroll, self.effort = unroll, effort
         self.static_positions, self.static_names = static_arguments(f, static_argnums, static_argnames)
         self.name = getattr(f, "__name__", type(f).__name__)
         self.known: dict[Any, list[Signature]] = {}  # for each key those of other states, the last one first
@@ -222,7 +241,8 @@ class Compiled(Generic[P, R]):
         for found in variants:
             if found.holds:
                 return found
-        found = Signature(self.f, self.name, leaves, structure, self.check, Compiled, self.unroll)
+        wrap = partial(Compiled, effort=self.effort)
+        found = Signature(self.f, self.name, leaves, structure, self.check, wrap, self.unroll, self.effort)
         if found.is_lasting:
             self.known[key] = [found, *[other for other in self.known.get(key, ()) if not other.holds]]
         return found
@@ -252,7 +272,7 @@ class Compiled(Generic[P, R]):
                 return name
         except (AttributeError, KeyError):
             pass
-        return Compiled, (self.f, self.static_argnums, self.static_argnames, self.check, self.unroll)
+        return Compiled, (self.f, self.static_argnums, self.static_argnames, self.check, self.unroll, self.effort)
 
     def __repr__(self) -> str:
         return f"<compiled {self.name}>"

@@ -16,7 +16,7 @@ from functools import cache
 
 from wengert.compiler.machine.fingerprint import CacheEntry
 from wengert.compiler.machine.target import Loaded
-from wengert.compiler.machine.translation import object_code
+from wengert.compiler.machine.translation import Level, object_code
 from wengert.compiler.simd.lanes import Code, Lanes
 
 THREADS = ctypes.c_int64(1)
@@ -349,7 +349,7 @@ def parallel_address() -> int:
     kept = CacheEntry(POOL)
     code = kept.load()
     if code is None:
-        code = object_code(POOL, is_quick=True)  # which mostly waits for memory that threads share
+        code = object_code(POOL, Level.QUICK)  # which mostly waits for memory that threads share
         kept.store(code)
     pool = Loaded(code, {"wengert.threads": ctypes.addressof(THREADS)})
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(pool))  # never unloaded: its threads wait in it

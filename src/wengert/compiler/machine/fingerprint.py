@@ -34,8 +34,7 @@ class CacheEntry:
     def load(self) -> bytes | None:
         """What was stored, if there is a cache and it has it."""
         if disk.is_used() and disk.is_empty():
-            self.hashing = threading.Thread(target=known_contents, args=(len(sys.modules),))
-            self.hashing.start()
+            self.hashing = start_hashing(len(sys.modules))
             return None
         key = self.key()
         return None if key is None else disk.load(key)
@@ -67,6 +66,14 @@ def surroundings() -> str | None:
 
 known_contents = lru_cache(1)(lambda _modules: contents())
 """The contents of the sources, for a number of imported modules."""
+
+
+@lru_cache(1)
+def start_hashing(modules: int) -> threading.Thread:
+    """The thread that hashes the sources, which all entries wait for."""
+    thread = threading.Thread(target=known_contents, args=(modules,))
+    thread.start()
+    return thread
 
 
 @cache

@@ -31,12 +31,12 @@ from wengert.compiler.kernels.threads import THREADS, parallel_address
 from wengert.compiler.machine import target
 from wengert.compiler.machine.fingerprint import CacheEntry
 from wengert.compiler.machine.target import start_thread
-from wengert.compiler.machine.translation import Module, object_codes
+from wengert.compiler.machine.translation import Effort, Level, Module
 from wengert.compiler.program.failures import FAILURES
 from wengert.compiler.program.kept_memory import KEPT, allow_kept_memory
 from wengert.compiler.program.program import FIRST_FAILURE, NO_MEMORY, Program
 from wengert.compiler.program.program_writer import write_program
-from wengert.compiler.simd.vector_functions import function_code
+from wengert.compiler.simd.vector_functions import translate_with_functions
 from wengert.core import allocator, parallel
 from wengert.core.blas import blas
 from wengert.core.errors import user_error
@@ -162,6 +162,7 @@ def load_or_compile(
     uses: Sequence[StateUse] = (),
     is_taped: bool = False,
     callers: str = "",
+    effort: Effort | None = None,
 ) -> NativeProgram:
     """The program of a graph, from disk if it was compiled before; with an entry for Python if that has a signature.
 
@@ -170,13 +171,13 @@ def load_or_compile(
     functions, which call the program on all cores.
     """
     states = states_of(uses, [node.spec for node in graph.outputs], is_taped)
-    described = repr((entry_signature, tuple(updates), rolls, states)) + callers
+    described = repr((entry_signature, tuple(updates), rolls, states, effort)) + callers
     kept = CacheEntry(graph.fingerprint, described) if is_portable(graph) else None
     stored = kept.load() if kept is not None else None
     if stored is not None:
         with contextlib.suppress(Exception):  # whatever cannot be read is compiled again
             return NativeProgram(pickle.loads(stored), entry_signature, name, True, uses)
-    build = compile_graph(graph, entry_signature, updates, rolls, states, callers)
+    build = compile_graph(graph, entry_signature, updates, rolls, states, callers, effort)
     if kept is not None:
         with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError, RecursionError):
             kept.store(pickle.dumps(build))
@@ -190,11 +191,12 @@ def compile_graph(
     rolls: bool = True,
     states: States = NO_STATES,
     callers: str = "",
+    effort: Effort | None = None,
 ) -> Build:
     """graph -> passes -> schedule -> memory plan -> LLVM text -> machine code."""
     start = time.perf_counter()
     optimised = prepare(graph, rolls)
-    program = write_program(optimised, updates)
+    program = write_program(optimised, updates, effort)
     if callers:
         program = program._replace(uses_threads=True)
     pool = start_thread(parallel_address) if program.uses_threads else None  # translated when it is first needed
@@ -203,9 +205,9 @@ def compile_graph(
     elif releases_gil(program):
         callers += RELEASED
     callers = DECLARE_RUN + callers if callers else ""
-    has_loops = states.records > 0  # others only compare and call
-    modules = [*program.modules, *([Module(callers, not has_loops)] if callers else [])]
-    code = [*object_codes(modules), *[function_code(*key) for key in program.vector_functions]]
+    has_loops = states.records > 0 and effort != "fast"  # others only compare and call
+    modules = [*program.modules, *([Module(callers, Level.USUAL if has_loops else Level.QUICK)] if callers else [])]
+    code = translate_with_functions(modules, program.vector_functions, effort == "fast")
     if pool is not None:
         pool.join()
     counts = len(graph.operations), len(optimised.operations)

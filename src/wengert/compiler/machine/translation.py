@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Sequence
+from enum import IntEnum
 from itertools import compress
 from operator import not_
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import llvmlite.binding as llvm
 
 from wengert.compiler.machine.target import start_thread, target_machine
 from wengert.core import parallel
 
+Effort = Literal["fast", "best"]
+"""What counts where it is said: a short time to compile, or the speed of code."""
+EFFORTS = get_args(Effort)
+
 FEW_PASSES = '"few-passes"'
-"""The attribute of functions that have few passes.
+"""The attribute of functions that have few passes, unless their module has all.
 
 It is for kernels with small matrices, whose numbers do not fit into registers anyway, and for routines whose loops wait
 for memory: nothing that left their loops would make them faster.
@@ -29,15 +34,24 @@ LONG_TEXT = 20_000
 """The characters of a module that is worth a thread: it takes tens of milliseconds."""
 
 
-class Module(NamedTuple):
-    """LLVM text.
+class Level(IntEnum):
+    """How LLVM translates a module.
 
-    One that `is_quick` has few passes and the fast selection of instructions, in time proportional to its length: if it
-    mostly calls functions, between which nothing stays in registers, or has many small kernels.
+    `QUICK` has few passes and the fast selection of instructions, in time proportional to its length: for what mostly
+    calls functions, between which nothing stays in registers, or has many small kernels. `WHOLE` is LLVM's pipeline for
+    its highest level.
     """
 
+    QUICK = 0
+    USUAL = 1
+    WHOLE = 2
+
+
+class Module(NamedTuple):
+    """LLVM text, and how it is translated."""
+
     text: str
-    is_quick: bool = False
+    level: Level = Level.USUAL
 
 
 def object_codes(modules: Sequence[Module]) -> list[bytes]:
@@ -66,20 +80,21 @@ def object_codes(modules: Sequence[Module]) -> list[bytes]:
     return codes
 
 
-def object_code(text: str, is_quick: bool = False) -> bytes:
+def object_code(text: str, level: Level = Level.USUAL) -> bytes:
     """The machine code of a module."""
     module = llvm.parse_assembly(text, llvm.create_context())
     module.verify()
-    idle = _idle_quick_translators if is_quick else _idle_translators
-    translator = idle.pop() if idle else target_machine(0 if is_quick else 1)
-    (optimize_quickly if is_quick else optimize)(module, translator)
+    idle = _idle_translators[level]
+    translator = idle.pop() if idle else target_machine(CODE_LEVELS[level])
+    {Level.QUICK: optimize_quickly, Level.USUAL: optimize, Level.WHOLE: optimize_wholly}[level](module, translator)
     code = emit_object(module, translator)
     idle.append(translator)
     return code
 
 
-_idle_translators: list[llvm.TargetMachine] = []
-_idle_quick_translators: list[llvm.TargetMachine] = []
+CODE_LEVELS = {Level.QUICK: 0, Level.USUAL: 1, Level.WHOLE: 3}
+"""LLVM's levels of code generation."""
+_idle_translators: dict[Level, list[llvm.TargetMachine]] = {level: [] for level in Level}
 """LLVM's compilers for the target, of which a thread takes one for itself."""
 
 
@@ -111,6 +126,7 @@ def optimize(module: llvm.ModuleRef, translator: llvm.TargetMachine) -> None:
 def optimize_quickly(module: llvm.ModuleRef, translator: llvm.TargetMachine) -> None:
     """Run few passes, whose time is proportional to the length of the code."""
     passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
     passes.add_sroa_pass()
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
@@ -118,10 +134,17 @@ def optimize_quickly(module: llvm.ModuleRef, translator: llvm.TargetMachine) -> 
     run_passes(passes, [module], pass_builder(translator))
 
 
-def pass_builder(translator: llvm.TargetMachine) -> llvm.PassBuilder:
-    """What makes LLVM's passes for a target."""
-    tuning = llvm.create_pipeline_tuning_options(speed_level=1)
-    tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
+def optimize_wholly(module: llvm.ModuleRef, translator: llvm.TargetMachine) -> None:
+    """Run LLVM's pipeline for its highest level, which unrolls loops; the vectors that it would find are slower."""
+    builder = pass_builder(translator, 3, unrolls=True)
+    run_passes(builder.getModulePassManager(), [module], builder)
+
+
+def pass_builder(translator: llvm.TargetMachine, level: int = 1, unrolls: bool = False) -> llvm.PassBuilder:
+    """What makes LLVM's passes for a target, at a level of its own."""
+    tuning = llvm.create_pipeline_tuning_options(speed_level=level)
+    tuning.loop_vectorization = tuning.slp_vectorization = False
+    tuning.loop_unrolling = unrolls
     return llvm.create_pass_builder(translator, tuning)
 
 

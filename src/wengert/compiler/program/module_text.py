@@ -17,7 +17,7 @@ from wengert.compiler.entry.python_calls import (
 from wengert.compiler.kernels.kernel import KernelText
 from wengert.compiler.kernels.loop_plan import SHARED
 from wengert.compiler.kernels.threads import DECLARE_PARALLEL
-from wengert.compiler.machine.translation import FEW_PASSES, Module
+from wengert.compiler.machine.translation import FEW_PASSES, Effort, Level, Module
 from wengert.compiler.program.kept_memory import NEEDED_BY_TAKE, TAKE_AND_RETURN
 from wengert.compiler.program.kernel_lists import RUN_LIST, EqualKernels
 from wengert.compiler.program.memory_plan import POINTER
@@ -34,6 +34,8 @@ LONG, LONG_KERNEL = 4000, 400
 
 So are kernels of so many lines that mostly call vector functions: between calls, nothing stays in registers anyway.
 """
+LEVELS: dict[Effort | None, Level] = {None: Level.USUAL, "fast": Level.QUICK, "best": Level.WHOLE}
+"""How everything else is translated."""
 LONG_MODULE, WRAPPER = 500, 10
 """The lines of kernels that are worth a module of their own, and those of a kernel that shares its function."""
 
@@ -72,9 +74,13 @@ class FunctionText(NamedTuple):
 
 
 class Shared:
-    """What a program and the bodies of its loops have together: one list of constants, kernels and functions."""
+    """What a program and the bodies of its loops have together: one list of constants, kernels and functions.
 
-    def __init__(self) -> None:
+    `effort` is that of their translation.
+    """
+
+    def __init__(self, effort: Effort | None = None) -> None:
+        self.effort = effort
         self.constants: list[Constant | Table] = []
         self.kernels: list[KernelText] = []
         self.equal_kernels: list[EqualKernels] = []
@@ -107,24 +113,26 @@ def write_modules(run: Code, shared: Shared) -> tuple[tuple[Module, ...], tuple[
     """The modules, and the vector functions that they lack.
 
     The first has the function that runs all steps. Kernels of a long program are in several modules, one for each core
-    that translates them.
+    that translates them. Here, and only here, it is decided what is translated quickly.
     """
     kernels, functions = shared.kernels, [function.code for function in shared.functions.values()]
     functions += [equal.first.code for equal in shared.equal_kernels]
     calls = count_calls([*[kernel.code for kernel in kernels], *functions])
-    inlined = is_inlined(calls)
+    inlined = shared.effort != "fast" and is_inlined(calls)
+    level = LEVELS[shared.effort]
     is_long = sum(kernel.length for kernel in kernels) > LONG
     is_quick = lambda k: (
-        not (k.is_inline or inlined and k.code.calls)
+        level is Level.USUAL
+        and not (k.is_inline or inlined and k.code.calls)
         and (is_long and k.work < SHARED or k.length > LONG_KERNEL and k.is_mostly_calls)
     )
     quick = [kernel for kernel in kernels if is_quick(kernel)]
     inline = [kernel for kernel in kernels if kernel.is_inline]
     others = [kernel for kernel in kernels if not (kernel.is_inline or is_quick(kernel))]
     first, *parts = divide_kernels(others)
-    modules = [Module(write_first_module(run, shared, [*inline, *first], inlined))]
-    modules += [Module(write_module([], part, inlined, {}, [])) for part in parts]
-    modules += [Module(write_module([], part, False, {}, []), True) for part in divide_kernels(quick) if part]
+    modules = [Module(write_first_module(run, shared, [*inline, *first], inlined), level)]
+    modules += [Module(write_module([], part, inlined, {}, []), level) for part in parts]
+    modules += [Module(write_module([], part, False, {}, []), Level.QUICK) for part in divide_kernels(quick) if part]
     return tuple(modules), () if inlined else tuple(calls)
 
 

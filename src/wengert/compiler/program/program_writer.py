@@ -11,6 +11,7 @@ from wengert.compiler.forms.lowering import Routine, lowering_of
 from wengert.compiler.forms.prepare import prepare_body
 from wengert.compiler.kernels.kernel import KernelText
 from wengert.compiler.kernels.threads import share_work
+from wengert.compiler.machine.translation import Effort
 from wengert.compiler.program.control_text import LoopWriter, SwitchWriter
 from wengert.compiler.program.kept_memory import LARGE_ARENA
 from wengert.compiler.program.kernel_lists import find_equal_kernels, write_list
@@ -43,12 +44,12 @@ STACK_TABLE = 256
 """A table of at most so many pointers is on the stack."""
 
 
-def write_program(graph: Graph, updates: Sequence[tuple[int, int]] = ()) -> Program:
+def write_program(graph: Graph, updates: Sequence[tuple[int, int]] = (), effort: Effort | None = None) -> Program:
     """The native program of a graph that has been expanded.
 
     `updates` pairs inputs with the outputs that replace them afterwards.
     """
-    return ProgramWriter(make_plan(graph, tuple(updates), ""), Shared(), "").write()
+    return ProgramWriter(make_plan(graph, tuple(updates), ""), Shared(effort), "").write()
 
 
 class OwnPointer(NamedTuple):

@@ -6,11 +6,12 @@ A function is Python code that writes its body on lanes. `@vector(ops.exp)` make
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import cache, partial
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from wengert.compiler.forms.lowering import lowering, on_floats
-from wengert.compiler.machine.translation import object_code
+from wengert.compiler.machine.fingerprint import CacheEntry
+from wengert.compiler.machine.translation import Level, Module, object_codes
 from wengert.compiler.simd.lane_operations import any_lane
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import Type
@@ -117,8 +118,28 @@ def declaration(name: str, type: Type) -> str:
     return f"declare {type.text} @{vector_symbol(name, type)}({parameters}) nounwind willreturn memory(none)"
 
 
-@cache
-def function_code(name: str, type: Type) -> bytes:
-    """The machine code of one function, compiled once."""
+def translate_with_functions(
+    modules: Sequence[Module], functions: Sequence[tuple[str, Type]], is_quick: bool
+) -> list[bytes]:
+    """The machine code of modules and of the functions that they call, which is found in this process or on disk."""
+    level = Level.QUICK if is_quick else Level.USUAL
+    entries = {(*key, level): CacheEntry("vector function", *map(str, (*key, level))) for key in functions}
+    for key, kept in entries.items():
+        if key not in _CODES and (code := kept.load()) is not None:
+            _CODES[key] = code
+    missing = [key for key in entries if key not in _CODES]
+    codes = object_codes([*modules, *[function_module(*key) for key in missing]])
+    for key, code in zip(missing, codes[len(modules) :], strict=True):
+        _CODES[key] = code
+        entries[key].store(code)
+    return [*codes[: len(modules)], *[_CODES[key] for key in entries]]
+
+
+_CODES: dict[tuple[str, Type, Level], bytes] = {}
+"""The machine code of functions."""
+
+
+def function_module(name: str, type: Type, level: Level) -> Module:
+    """The module of one function."""
     texts, declarations = definitions([(name, type)], linkage="")
-    return object_code("\n".join([*declarations.values(), *texts]))
+    return Module("\n".join([*declarations.values(), *texts]), level)

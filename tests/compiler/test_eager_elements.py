@@ -202,8 +202,8 @@ def test_choices_broadcast(at_once):
 
 
 def test_warnings_of_broadcast_operands(at_once):
-    x, y = np.ones((700, 300)), np.ones((700, 1))
-    y[[3, 650]] = 0.0
+    x, y = np.ones((900, 300)), np.ones((900, 1))
+    y[[3, 850]] = 0.0
     with pytest.warns(RuntimeWarning, match="divide by zero encountered in divide"):
         assert np.isinf(wg.divide(x, y)).sum() == 600
     y[:] = 0.0

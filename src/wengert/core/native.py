@@ -160,14 +160,14 @@ def broadcast_size(operands: Sequence[Any]) -> int:
 def for_large_arrays(impl: Callable[..., Any], arity: int, facts: Facts) -> Callable[..., Any]:
     """The implementation of an elementwise operation, with native code for large arrays.
 
-    The size of the first operand that is an array decides whether the result may be large: one of two arrays that are
-    broadcast has at least the square root of its elements. Python's numbers are no arrays.
+    The first operand that is an array decides: it is large, or, where elements cost more than the question, the result
+    may be, which then is asked. Python's numbers are no arrays.
     """
     is_known = facts.cost is not None
     is_cheap = facts.cost is not None and (isinstance(impl, np.ufunc) or (facts.cost < 4 and not facts.selects))
     least = CHEAP_ARRAY if is_cheap else MODERATE_ARRAY if is_known else EXPENSIVE_ARRAY
     calls = LargeCalls(impl, CHEAP if is_cheap else EXPENSIVE, least)
-    ndarray, some = np.ndarray, math.isqrt(least)
+    ndarray, some = np.ndarray, least if is_cheap else math.isqrt(least)
 
     def unary(x: Any) -> Any:
         if x.__class__ is ndarray and x.size >= least:

@@ -18,7 +18,7 @@ demo: .venv/installed
 	$(BIN)/wengert explain "ln(x1) + x1*x2 - sin(x2)" x1=2 x2=5 --html explanation.html
 
 test: lint types
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks import tables
 from benchmarks.agreement import DisagreementError
+from benchmarks.eager_figures import EAGER, EAGER_PEER, eager_figures, is_eager
 from benchmarks.family_tables import family_figures, family_tables
 from benchmarks.peaks import peak_figures
 from benchmarks.reports import CONTROL_REPORTS, REPORTS, Figure
@@ -47,6 +48,14 @@ def parser() -> argparse.ArgumentParser:
         nargs="*",
         choices=[slug(family) for family in FAMILIES],
         help="the workloads of these families, or of all: ratios to the best peer, and the machine's peaks",
+    )
+    p.add_argument(
+        "--roofline",
+        action="store_true",
+        help="the compiled workloads, alone: the time that each must take at the least over the time that it takes",
+    )
+    p.add_argument(
+        "--eager", action="store_true", help="all workloads that PyTorch has too, in eager code: ratios to PyTorch's"
     )
     p.add_argument("--first-calls", action="store_true", help="first calls of the workloads, beside JAX's")
     p.add_argument(
@@ -98,6 +107,26 @@ def report_accuracy(page: Path | None) -> None:
         write_page(page, table)
 
 
+def report_roofline(options: argparse.Namespace) -> None:
+    """Show the share of the roofline that compiled workloads reach, and write it on a page."""
+    from benchmarks import roofline
+
+    rates, rows = roofline.machine_rates(), []
+    for name in [name for name in chosen_workloads(options, ()) if name in roofline.PROGRAMS]:
+        for size in EVERY_WORKLOAD[name].sizes:
+            if size in options.size:
+                print(f"{name} ({size}) ...", file=sys.stderr)
+                rows.append(roofline.measure_row(name, size, rates, options.rounds))
+    figures = {"roofline": roofline.roofline_figures(rows), "rates": roofline.rate_figures(rates)}
+    made = [roofline.roofline_table(rows), tables.figure_table("Rates of the machine", figures["rates"])]
+    for table in made:
+        tables.show(table)
+    if options.json:
+        options.json.write_text(json.dumps(tables.record([], figures), indent=2) + "\n")
+    if options.markdown:
+        tables.write_markdown(options.markdown, [], made, roofline.READING)
+
+
 def measure_workloads(names: Sequence[str], options: argparse.Namespace) -> list[Measurement]:
     """Measure each workload in those of its sizes that the options ask for."""
     measurements = []
@@ -105,7 +134,8 @@ def measure_workloads(names: Sequence[str], options: argparse.Namespace) -> list
         for size in EVERY_WORKLOAD[name].sizes:
             if size in options.size:
                 print(f"{name} ({size}) ...", file=sys.stderr)
-                measurements.append(measure(EVERY_WORKLOAD[name], size, options.peers, options.rounds))
+                peers, subject = ([EAGER_PEER], EAGER) if options.eager else (options.peers, None)
+                measurements.append(measure(EVERY_WORKLOAD[name], size, peers, options.rounds, subject=subject))
     return measurements
 
 
@@ -118,7 +148,8 @@ def chosen_workloads(options: argparse.Namespace, reports: Sequence[str]) -> lis
         **(members(options.families) if options.families is not None else {}),
     }
     workloads = options.workload + [name for name in groups if name not in options.workload]
-    return workloads if workloads or (reports and not options.all) else list(EVERY_WORKLOAD)
+    chosen = workloads if workloads or (reports and not options.all) else list(EVERY_WORKLOAD)
+    return list(filter(is_eager, chosen)) if options.eager else chosen
 
 
 def measure_figures(
@@ -128,6 +159,8 @@ def measure_figures(
     figures = {name: REPORTS[name]() for name in reports}
     if options.families is not None:
         figures |= {"families": family_figures(measurements), "peaks": peak_figures()}
+    if options.eager:
+        figures["eager"] = eager_figures(measurements)
     if options.first_calls:
         figures["first calls"] = first_call_figures(workloads, options.size)
     return figures
@@ -137,6 +170,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     if options.accuracy:
         report_accuracy(options.markdown)
+        return 0
+    if options.roofline:
+        report_roofline(options)
         return 0
     reports = list(REPORTS) if options.all else options.reports or (list(CONTROL_REPORTS) if options.control else [])
     workloads = chosen_workloads(options, reports)

@@ -6,8 +6,9 @@ The loops are written in LLVM's language and run on all cores; products are NumP
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -27,7 +28,13 @@ STRIDE = 8
 SHARE = STRIDE * 8
 """Every loop passes over a multiple of so many doubles."""
 
-ROUNDS = 5
+ROUNDS = 30
+"""Rounds of a few milliseconds, so that to start threads takes little of them, and some fall between whatever else the
+machine does.
+"""
+
+PASSED, CACHED = 2**28, 2**20
+"""Bytes that a loop passes over in a round, and twice as many where so few are read or written again and again."""
 
 
 class Peaks(NamedTuple):
@@ -40,7 +47,8 @@ class Peaks(NamedTuple):
     fma: float
 
 
-def _vector_bits() -> int:
+def vector_bits() -> int:
+    """The bits of the machine's vectors."""
     import llvmlite.binding as llvm
 
     features = llvm.get_host_cpu_features()
@@ -77,11 +85,12 @@ def _element(k: int, array: str, width: int) -> list[str]:
 
 def _text(width: int) -> str:
     vector = f"<{width} x double>"
-    read, copied, fused = [], [], []
+    read, copied, written, fused = [], [], [], []
     for k in range(STRIDE):
         load = [*_element(k, "x", width), f"%value{k} = load {vector}, ptr %xp{k}, align 8"]
         read += [*load, f"%next{k} = fadd {vector} %sum{k}, %value{k}"]
         copied += [*load, *_element(k, "y", width), f"store {vector} %value{k}, ptr %yp{k}, align 8"]
+        written += [*_element(k, "x", width), f"store {vector} %factor, ptr %xp{k}, align 8"]
         fused.append(
             f"%next{k} = call {vector} @llvm.fma.v{width}f64({vector} %sum{k}, {vector} %factor, {vector} %factor)"
         )
@@ -96,14 +105,14 @@ def _text(width: int) -> str:
             f"declare {vector} @llvm.fma.v{width}f64({vector}, {vector}, {vector})",
             _loop(f"read({arguments})", read, STRIDE, width),
             _loop(f"copy({arguments})", copied, 0, width),
+            _loop(f"write({arguments})", [*spread, *written], 0, width),
             _loop(f"fma({arguments})", [*spread, *fused], STRIDE, width),
         ]
     )
 
 
-@cache
-def _loops() -> tuple[Any, dict[str, Callable]]:
-    """The compiler, which must live as long as the loops, and the loops."""
+def start_compiler(text: str) -> Any:
+    """LLVM's compiler with the code of a module in memory, for as long as it lives."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
@@ -111,15 +120,23 @@ def _loops() -> tuple[Any, dict[str, Callable]]:
     machine = llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3
     )
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(_text(_vector_bits() // 64)), machine)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine)
     engine.finalize_object()
+    return engine
+
+
+@cache
+def _loops() -> tuple[Any, dict[str, Callable]]:
+    """The compiler, which must live as long as the loops, and the loops."""
+    engine = start_compiler(_text(vector_bits() // 64))
     made = ctypes.CFUNCTYPE(
         ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double, ctypes.c_int64, ctypes.c_int64
     )
-    return engine, {name: made(engine.get_function_address(name)) for name in ("read", "copy", "fma")}
+    return engine, {name: made(engine.get_function_address(name)) for name in ("read", "copy", "write", "fma")}
 
 
-def _best_seconds(run: Callable, rounds: int) -> float:
+def best_seconds(run: Callable, rounds: int) -> float:
+    """The shortest time of a function."""
     best = float("inf")
     for _ in range(rounds):
         start = perf_counter()
@@ -128,21 +145,49 @@ def _best_seconds(run: Callable, rounds: int) -> float:
     return best
 
 
-def _rate(loop: str, doubles: int, passes: int = 1) -> float:
-    """The doubles of a second where a loop passes over as many, in equal shares on all cores."""
-    share = max(1, doubles // cores() // SHARE) * SHARE
-    arrays = [np.ones((2, share)) for _ in range(cores())]  # written: pages of zeros would be one page
+@contextmanager
+def on_cores(threads: int) -> Iterator[Callable[[Callable, Iterable], list]]:
+    """A function that applies another one to several arguments, on so many cores."""
+    if threads == 1:
+        yield lambda function, arguments: [function(a) for a in arguments]
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        yield lambda function, arguments: list(pool.map(function, arguments))
+
+
+def _rate(loop: str, doubles: int, passes: int = 1, threads: int | None = None) -> float:
+    """The doubles of a second where a loop passes over as many, in equal shares on so many cores, or on all."""
+    threads = cores() if threads is None else threads
+    share = max(1, doubles // threads // SHARE) * SHARE
+    arrays = [np.ones((2, share)) for _ in range(threads)]  # written: pages of zeros would be one page
     function = _loops()[1][loop]
     pass_over = lambda pair: function(pair[0].ctypes.data, pair[1].ctypes.data, 1e-3, share, share * passes)
-    with ThreadPoolExecutor(cores()) as pool:
-        seconds = _best_seconds(lambda: list(pool.map(pass_over, arrays)), ROUNDS)
-    return share * passes * cores() / seconds
+    with on_cores(threads) as spread:
+        seconds = best_seconds(lambda: spread(pass_over, arrays), ROUNDS)
+    return share * passes * threads / seconds
+
+
+def _passes(size: int) -> int:
+    """How often a round passes over so many bytes."""
+    return max(1, (2 * PASSED if size <= CACHED else PASSED) // size)
 
 
 @cache
-def read_bandwidth(size: int) -> float:
+def read_bandwidth(size: int, threads: int | None = None) -> float:
     """The bytes of a second where as many bytes are read again and again: few come from a cache."""
-    return 8 * _rate("read", size // 8, passes=max(1, MEMORY // size))
+    return 8 * _rate("read", size // 8, _passes(size), threads)
+
+
+@cache
+def write_bandwidth(size: int, threads: int | None = None) -> float:
+    """The same where they are written."""
+    return 8 * _rate("write", size // 8, _passes(size), threads)
+
+
+@cache
+def copy_bandwidth(size: int, threads: int | None = None) -> float:
+    """The same where half of them are read, and the others written."""
+    return 16 * _rate("copy", size // 16, _passes(size), threads)
 
 
 @cache
@@ -151,7 +196,7 @@ def peaks() -> Peaks:
     products = []
     for dtype in (np.float64, np.float32):
         a, out = np.ones((ORDER, ORDER), dtype), np.empty((ORDER, ORDER), dtype)
-        seconds = _best_seconds(lambda a=a, out=out: np.matmul(a, a, out=out), ROUNDS)
+        seconds = best_seconds(lambda a=a, out=out: np.matmul(a, a, out=out), ROUNDS)
         products.append(2 * ORDER**3 / seconds)
     return Peaks(read_bandwidth(MEMORY), 16 * _rate("copy", MEMORY // 8), *products, 2 * _rate("fma", SHARE, 2**20))
 

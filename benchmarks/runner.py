@@ -47,19 +47,21 @@ def observed(workload: Workload, size: str, system: str) -> list[np.ndarray]:
     return [np.asarray(a) for a in workload.observe(workload.data(workload.sizes[size]), arrays)]
 
 
-def measure(workload: Workload, size: str, peers: Sequence[str], rounds: int, block: float = BLOCK) -> Measurement:
-    """Compare and time.
+def measure(
+    workload: Workload, size: str, peers: Sequence[str], rounds: int, block: float = BLOCK, subject: str | None = None
+) -> Measurement:
+    """Compare and time; `subject` is another face of Wengert than the one that the workload measures.
 
     Raises DisagreementError, before anything is timed, if a system computes something else than the reference.
     """
-    wanted = [name for name in (workload.subject, *peers) if name in workload.implementations]
+    subject = subject or workload.subject
+    wanted = [name for name in (subject, *peers) if name in workload.implementations]
     systems = [name for name in wanted if named(name).installed]
     reference = observed(workload, size, workload.reference)
     for name in systems:
         what = f"{named(name).title} on {workload.name} ({size})"
         check(what, observed(workload, size, name), reference, workload.tolerance)
     seconds = best_of_rounds({name: prepared(workload, size, name) for name in systems}, rounds, block)
-    targets = {peer: target for peer, target in workload.targets.get(size, {}).items() if peer in seconds}
-    return Measurement(
-        workload.name, size, seconds, targets, tuple(n for n in wanted if n not in systems), workload.subject
-    )
+    given = workload.targets.get(size, {}) if subject == workload.subject else {}
+    targets = {peer: target for peer, target in given.items() if peer in seconds}
+    return Measurement(workload.name, size, seconds, targets, tuple(n for n in wanted if n not in systems), subject)

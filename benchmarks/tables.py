@@ -80,7 +80,8 @@ def figure_table(title: str, figures: Sequence[Figure]) -> Table:
     verdict = {True: "met", False: "not met", None: ""}
     rows = []
     for f in figures:
-        target = "" if f.target is None else f"at most {quantity(f.target, f.unit)}"
+        bound = "at least" if f.is_least else "at most"
+        target = "" if f.target is None else f"{bound} {quantity(f.target, f.unit)}"
         rows.append([f.name, quantity(f.value, f.unit), target, verdict[f.met]])
     return Table(title, ["figure", "measured", "target", "result"], rows)
 
@@ -145,8 +146,13 @@ def record(measurements: Sequence[Measurement], reports: dict[str, list[Figure]]
     }
 
 
-def write_markdown(path: Path, measurements: Sequence[Measurement], written: Sequence[Table]) -> None:
-    """Write tables of these measurements between the two marks of a page; what stands around them stays."""
+def write_markdown(
+    path: Path, measurements: Sequence[Measurement], written: Sequence[Table], reading: str = READING
+) -> None:
+    """Write tables of these measurements between the two marks of a page; what stands around them stays.
+
+    `reading` says how they were measured.
+    """
     page = path.read_text() if path.exists() else f"# Benchmarks\n\n{BEGIN}\n{END}\n"
     before, rest = page.split(BEGIN)
     _, after = rest.split(END)
@@ -159,5 +165,5 @@ def write_markdown(path: Path, measurements: Sequence[Measurement], written: Seq
     conditions = (
         f"Measured on {on['processor']}, {on['cores']} cores, {on['system']} {on['architecture']}, with {named}."
     )
-    text = f"{conditions}\n{READING}\n\n{statements}\n{made}"
+    text = f"{conditions}\n{reading}\n\n{statements}\n{made}"
     path.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}")

@@ -1,6 +1,9 @@
-"""For all tests: compiled programs are kept in a folder of the session's own, never in the user's."""
+"""For all tests: compiled programs, and modules that other processes import, are kept in folders of the session."""
 
 from __future__ import annotations
+
+import gc
+import sys
 
 import pytest
 from tests.control.trials import add_trials
@@ -8,8 +11,24 @@ from tests.control.trials import add_trials
 add_trials()
 
 
+def pytest_collection_finish():
+    """Tens of thousands of tests with their arguments stay to the end: garbage collections need not visit them."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
-def cache_folder(tmp_path_factory):
+def session_folders(request, tmp_path_factory):
+    """One folder for all processes of a session, so that none compiles what another one has compiled.
+
+    Where Python is told to write no bytecode, to keep folders clean, each process that a test starts would compile the
+    whole package: that takes as long as the rest of its start.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if hasattr(request.config, "workerinput") else folder
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WENGERT_CACHE_DIR", str(tmp_path_factory.mktemp("compiled")))
+        patch.setenv("WENGERT_CACHE_DIR", str(folder / "compiled"))
+        if sys.dont_write_bytecode:
+            patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+            patch.setenv("PYTHONPYCACHEPREFIX", str(folder / "bytecode"))
         yield

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -39,6 +40,11 @@ def is_for_types(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
 
 
+def function_name(call: ast.Call) -> str:
+    """The name of the function or method that is called; "" if it has none."""
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
+
+
 def imports(tree: ast.AST, lazy: bool = True) -> set[str]:
     """The modules of the package that code imports; without `lazy`, only those that it needs to be imported itself."""
     found: set[str] = set()
@@ -51,10 +57,15 @@ def imports(tree: ast.AST, lazy: bool = True) -> set[str]:
             found |= {name if name in MODULES else str(node.module) for name in names}
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+        elif isinstance(node, ast.Call) and function_name(node).endswith("import_module"):
             found |= {str(arg.value) for arg in node.args[:1] if isinstance(arg, ast.Constant)}
         found |= imports(node, lazy)
     return {name for name in found if name.split(".")[0] == "wengert"}
+
+
+@cache
+def imports_of(path: Path, lazy: bool = True) -> set[str]:
+    return imports(ast.parse(path.read_text()), lazy)
 
 
 def folder_of(module: str) -> str:
@@ -69,7 +80,7 @@ def folder_of(module: str) -> str:
 def test_imports_point_down(path):
     layer = folder_of(module_of(path)) or ROOT["__init__"]
     allowed = {*LAYERS, "cli"} if layer == "cli" else set(LAYERS[: LAYERS.index(layer) + 1])
-    used = {folder_of(name) for name in imports(ast.parse(path.read_text()))}
+    used = {folder_of(name) for name in imports_of(path)}
     if str(path.relative_to(PACKAGE)) not in WHOLE_PACKAGE:
         assert "" not in used or layer == "cli", "a module names the modules that it needs, not the whole package"
     assert used - {""} <= allowed
@@ -78,7 +89,7 @@ def test_imports_point_down(path):
 def test_no_module_needs_itself():
     graph = {}
     for module, path in MODULES.items():
-        needed = imports(ast.parse(path.read_text()), lazy=False)
+        needed = imports_of(path, lazy=False)
         graph[module] = {name for name in needed if name in MODULES and not module.startswith(name + ".")} - {module}
     try:
         TopologicalSorter(graph).prepare()
@@ -88,8 +99,9 @@ def test_no_module_needs_itself():
 
 def test_no_lazy_import_hides_a_cycle():
     """An import inside a function is there for a heavy library or a layer that is loaded late, not to break a cycle."""
-    eager = {module: imports(ast.parse(path.read_text()), lazy=False) for module, path in MODULES.items()}
+    eager = {module: imports_of(path, lazy=False) for module, path in MODULES.items()}
 
+    @cache
     def behind(module: str) -> set[str]:
         seen: set[str] = set()
         left = [module]
@@ -101,7 +113,7 @@ def test_no_lazy_import_hides_a_cycle():
         return seen
 
     for module, path in MODULES.items():
-        late = imports(ast.parse(path.read_text())) - eager[module] - {"wengert"}  # see WHOLE_PACKAGE
+        late = imports_of(path) - eager[module] - {"wengert"}  # see WHOLE_PACKAGE
         for name in late:
             assert module not in behind(name), f"{module} imports {name} late because {name} needs {module}"
 

@@ -1,4 +1,4 @@
-"""Figure: one measured number, and the number it may not exceed."""
+"""Figure: one measured number, and the number it may not exceed, or must reach."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Figure:
-    """A measured quantity in a unit (`"s"`, `"B"`, or `""` for a ratio), with its target where it has one."""
+    """A measured quantity in a unit (`"s"`, `"B"`, or `""` for a ratio), with its target where it has one.
+
+    With `is_least`, the quantity must be at least the target, not at most.
+    """
 
     name: str
     value: float
     unit: str = ""
     target: float | None = None
+    is_least: bool = False
 
     @property
     def met(self) -> bool | None:
-        return None if self.target is None else self.value <= self.target
+        if self.target is None:
+            return None
+        return self.value >= self.target if self.is_least else self.value <= self.target

@@ -155,6 +155,71 @@ def test_numbers_and_broadcasting(dtype, at_once, native_calls):
     assert native_calls
 
 
+SHAPES = [
+    [(300, 70), (70,)],
+    [(300, 70), (300, 1)],
+    [(1, 70), (300, 70)],
+    [(300, 1), (1, 70)],
+    [(40, 1, 33), (1, 20, 33)],
+    [(6, 50, 70), (50, 1)],
+    [(6, 5, 20, 40), (5, 1, 1)],
+    [(6, 5, 20, 40), (20, 40)],
+    [(3, 2600), (3, 1)],
+    [(1, 5000), (1,)],
+    [(5000,), (1, 1, 1)],
+    [(2100, 3), (3,)],
+    [(9, 1, 30, 40), (1, 8, 30, 40)],
+    [(4, 1, 5, 1, 40), (4, 5, 1, 6, 40)],
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shapes", SHAPES, ids=str)
+def test_broadcasting_has_the_values_and_layout_of_numpy(shapes, dtype):
+    x, y = [RNG.uniform(0.5, 2.0, shape).astype(dtype) for shape in shapes]
+    for a, b in ((x, y), (y, x), (np.asfortranarray(x), y), (x, np.broadcast_to(y[..., :1], y.shape))):
+        for operation, reference in ((wg.subtract, np.subtract), (wg.divide, np.divide), (wg.arctan2, np.arctan2)):
+            expected = reference(a, b)
+            for found in (native_call.of(operation.primitive)([a, b], {}), operation(a, b)):
+                if found is not None:
+                    assert found.strides == expected.strides
+                    assert_close(found, expected, dtype, 8.0 if operation is wg.arctan2 else 0.0)
+
+
+def test_which_shapes_have_kernels():
+    """Rows of at least 32 elements, along at most two axes."""
+    run = native_call.of(wg.add.primitive)
+    found = [run([np.ones(shape) for shape in shapes], {}) is not None for shapes in SHAPES]
+    assert found == [True] * 11 + [False, True, False]
+
+
+def test_choices_broadcast(at_once):
+    x, y, mask = RNG.normal(size=(200, 300)), RNG.normal(size=300), RNG.uniform(size=(200, 1)) > 0.5
+    for operands in ((mask, x, y), (x > 0, x, y), (x > 0, y, 0.0), (mask, 1.0, y), (y > 0, x, np.zeros((200, 1)))):
+        found, expected = wg.where(*operands), np.where(*operands)
+        assert (found.dtype, found.strides) == (expected.dtype, expected.strides)
+        assert found.tobytes() == expected.tobytes()
+
+
+def test_warnings_of_broadcast_operands(at_once):
+    x, y = np.ones((700, 300)), np.ones((700, 1))
+    y[[3, 650]] = 0.0
+    with pytest.warns(RuntimeWarning, match="divide by zero encountered in divide"):
+        assert np.isinf(wg.divide(x, y)).sum() == 600
+    y[:] = 0.0
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide by zero"):
+        wg.divide(x, y)
+    x[:] = np.inf
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        wg.add(x, y)
+
+
+def test_shapes_that_do_not_broadcast(at_once):
+    with pytest.raises(ValueError, match="could not be broadcast together"):
+        wg.add(np.ones((600, 500)), np.ones((600, 3)))
+
+
 def test_other_dtypes_are_left_to_numpy(at_once):
     n = native.EXPENSIVE_ARRAY
     for x in (np.arange(n), np.ones(n, complex) * 1j, np.ones(n, "f2"), np.ones(n, bool), np.ones(n, object)):
@@ -201,7 +266,7 @@ def test_threads_do_not_change_bits(dtype, at_once, monkeypatch):
 
 @pytest.mark.parametrize("operation", [wg.sin, wg.add, wg.sigmoid, wg.maximum], ids=lambda f: f.__name__)
 def test_small_arrays_do_not_ask(operation, at_once, native_calls):
-    least = native.CHEAP_ARRAY if operation is wg.add else native.EXPENSIVE_ARRAY
+    least = native.CHEAP_ARRAY if operation in (wg.add, wg.maximum) else native.EXPENSIVE_ARRAY
     count = len(operation.primitive.inputs)
     operation(*[np.ones(least - 1)] * count)
     assert not native_calls

@@ -14,7 +14,11 @@ from wengert.core.native import LargeSignatures, native_call
 from wengert.core.primitive import TABLE, plain_impl
 
 RNG = np.random.default_rng(0)
-NATIVE = [p for p in native_call if isinstance(getattr(p.impl, "large_calls", None), LargeSignatures)]
+NATIVE = [
+    p
+    for p in native_call
+    if isinstance(getattr(p.impl, "large_calls", None), LargeSignatures) and p.name not in ("gather", "scatter")
+]
 REDUCTIONS = [p for p in NATIVE if p.kind in ("reduction", "linear") or p.name == "softmax_weights"]
 STACKS = [p for p in NATIVE if p not in REDUCTIONS]
 SHAPE = (50, 40, 35)

@@ -2,8 +2,6 @@
 
 import ast
 import inspect
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -26,35 +24,3 @@ def test_parameters_are_those_that_run(name):
     given = DECLARED[name].args
     declared = [a.arg for a in (*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs) if a is not None]
     assert declared[1:] == list(inspect.signature(METHODS[name]).parameters)[1:]
-
-
-USE = """
-import wengert as wg
-x = wg.tensor([1.0, 2.0], requires_grad=True)
-reveal_type(x + 1.0)
-reveal_type(2 * x)
-reveal_type(x.sum())
-reveal_type(x.T)
-reveal_type(x[0])
-reveal_type(-x)
-reveal_type(abs(x))
-reveal_type(x < 1)
-"""
-
-
-def test_a_type_checker_sees_tensors(tmp_path):
-    pytest.importorskip("mypy")
-    path = tmp_path / "use.py"
-    path.write_text(USE)
-    command = [
-        sys.executable,
-        "-m",
-        "mypy",
-        "--follow-imports=silent",
-        "--cache-dir",
-        str(tmp_path / "cache"),
-        str(path),
-    ]
-    out = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-    kinds = [line.split('"')[1] for line in out.splitlines() if "Revealed type" in line]
-    assert kinds == ["wengert.modes.tensor.Tensor"] * USE.count("reveal_type"), out

@@ -19,6 +19,7 @@ def compiled_loss(w: Vector, scale: float) -> np.float64:
 
 def unknown_name() -> None:
     wg.no_such_name(1.0)  # error
+    wg.sum(1.0, axes=0)  # error
 
 
 def wrong_type(w: Vector) -> None:

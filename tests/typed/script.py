@@ -1,5 +1,7 @@
 """An annotated program, in which type checkers find no error (tests/test_typing.py)."""
 
+from typing import assert_type
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,7 +28,28 @@ def compiled_loss(w: Vector, scale: float, power: int = 2) -> np.float64:
     return np.sum(scale * w**power)
 
 
+def operators() -> None:
+    x = wg.tensor([1.0, 2.0], requires_grad=True)
+    assert_type(x + 1.0, wg.Tensor)
+    assert_type(2 * x, wg.Tensor)
+    assert_type(x.sum(), wg.Tensor)
+    assert_type(x.T, wg.Tensor)
+    assert_type(x[0], wg.Tensor)
+    assert_type(-x, wg.Tensor)
+    assert_type(abs(x), wg.Tensor)
+    assert_type(x < 1, wg.Tensor)
+
+
+def names() -> None:
+    wg.sin(1.0)
+    wg.linalg.norm([1.0], axis=0)
+    wg.compile(wg.grad(wg.exp))
+    wg.abs(-1)
+
+
 def main() -> None:
+    operators()
+    names()
     w = np.arange(3.0)
     wg.grad(loss)(w, 2.0, power=3)
     value, (dw, dscale) = wg.value_and_grad(loss, argnums=(0, 1))(w, 2.0)

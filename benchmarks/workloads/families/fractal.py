@@ -88,11 +88,3 @@ def torch(*problem: np.ndarray) -> Run:
 
     arrays = list(map(torch.tensor, problem))
     return lambda: escape(*arrays, torch)
-
-
-@workload.implementation("torch compiled")
-def torch_compiled(*problem: np.ndarray) -> Run:
-    import torch
-
-    arrays, compiled = list(map(torch.tensor, problem)), torch.compile(lambda a, b: escape(a, b, torch))
-    return lambda: compiled(*arrays)

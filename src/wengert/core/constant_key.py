@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from enum import Enum
 from fractions import Fraction
 from numbers import Number
+from struct import Struct
 from typing import Any
 
 import numpy as np
+
+pack_double = Struct("d").pack
 
 
 def constant_key(x: Any) -> Any:
@@ -19,8 +22,10 @@ def constant_key(x: Any) -> Any:
     is not hashable either.
     """
     kind = x.__class__
-    if kind in (int, bool, str, bytes) or isinstance(x, Enum):
+    if x is None or kind in (int, bool, str, bytes) or isinstance(x, Enum | np.dtype):
         return kind, x
+    if kind is float:
+        return kind, pack_double(x)
     if isinstance(x, float | complex | np.generic):
         return kind, np.asarray(x).dtype.str, np.asarray(x).tobytes()
     if isinstance(x, tuple):

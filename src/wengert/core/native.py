@@ -16,6 +16,7 @@ everything to NumPy. The compiler is imported when it is first needed; NumPy run
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from functools import cache, update_wrapper, wraps
@@ -35,9 +36,10 @@ IS_ON = os.environ.get("WENGERT_EAGER_KERNELS") != "0"
 LARGE = 1 << 20
 """The least number of scalar operations of a large call: some hundred microseconds in NumPy."""
 
-CHEAP_ARRAY, EXPENSIVE_ARRAY = 1 << 18, 1 << 14
-"""The least number of elements of a large call of an elementwise operation, by what an element costs: where kernels are
-faster than NumPy, with all that is around them.
+CHEAP_ARRAY, MODERATE_ARRAY, EXPENSIVE_ARRAY = 1 << 18, 1 << 14, 1 << 13
+"""The least number of elements of the result of a large call of an elementwise operation, by what an element costs:
+where kernels are faster than NumPy, with all that is around them. Arithmetic, roots and extremes are cheap: NumPy has
+vector code for them. Other operations of known cost, such as `where`, are moderate, and functions expensive.
 """
 CHEAP, EXPENSIVE = 1, 8
 """The nanoseconds that NumPy takes for an element, roughly."""
@@ -45,6 +47,8 @@ REDUCED_ARRAY, REDUCED = 1 << 16, 2
 """The same two figures for reductions."""
 STACK_ARRAY, STACKED = 1 << 12, 32
 """The same for operations on stacks of matrices."""
+KEY_ARRAY, AT_KEY = 1 << 12, 16
+"""The same for reads and additions at a key with arrays: the least number of elements of its last array."""
 MOST_SIGNATURES = 256
 """The number of signatures of one operation whose time is counted."""
 PAYS = 1 << 26
@@ -59,6 +63,10 @@ native_call: Aspect[NativeCall] = Aspect(
     filled_by=("wengert.compiler.call.eager_call", "wengert.compiler.call.eager_elements"),
 )
 """A function of the operands and the parameters, which returns None where there is no native code."""
+
+
+met_large = False
+"""Whether an operation has met a large array since the last backward pass, so that the next one looks for some."""
 
 
 def natively(
@@ -86,6 +94,8 @@ def natively(
 
 def run_natively(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     """The result of native code; None where there is none."""
+    global met_large
+    met_large = True
     if not IS_ON:
         return None
     try:
@@ -95,41 +105,36 @@ def run_natively(primitive: Primitive, operands: Sequence[Any], params: dict[str
     return call(operands, params) if call is not None else None
 
 
-RUNS = "wengert.compiler.call.eager_pulls", "pull_rows"
-"""What runs elementwise nodes of the backward pass natively."""
-
-
 @cache
-def kernels_of_runs() -> Callable[..., Any] | None:
-    """The function that runs elementwise nodes of the backward pass natively; None without a compiler."""
+def find_native(module: str, name: str) -> Callable[..., Any] | None:
+    """A function of the compiler; None where there is no compiler."""
     try:
-        found: Callable[..., Any] = getattr(import_module(RUNS[0]), RUNS[1])
+        found: Callable[..., Any] = getattr(import_module(f"wengert.compiler.call.{module}"), name)
     except ImportError:
         return None
     return found
 
 
-met_large = False
-"""Whether an elementwise operation has met a large array, so that the backward pass looks for some."""
-
-
 class LargeCalls:
     """The large calls of an elementwise operation.
 
-    `impl` is NumPy's, and `nanoseconds` what it takes for an element. `spent` is the time that it has spent so far, for
-    each combination of dtypes, which has a kernel of its own.
+    `impl` is NumPy's, `nanoseconds` what it takes for an element, and `least` the number of elements of a large call.
+    `spent` is the time that it has spent so far, for each combination of dtypes, which has a kernel of its own.
     """
 
-    __slots__ = ("impl", "nanoseconds", "primitive", "spent")
+    __slots__ = ("impl", "least", "nanoseconds", "primitive", "spent")
 
-    def __init__(self, impl: Callable[..., Any], nanoseconds: int):
-        self.impl, self.nanoseconds = impl, nanoseconds
+    def __init__(self, impl: Callable[..., Any], nanoseconds: int, least: int):
+        self.impl, self.nanoseconds, self.least = impl, nanoseconds, least
         self.primitive: Primitive | None = None  # registered after its implementation is made
         self.spent: dict[tuple[Any, ...], int] = {}
 
-    def run(self, size: int, *operands: Any) -> Any:
+    def run(self, *operands: Any) -> Any:
         """The result: of a kernel if that pays, otherwise of NumPy, on all cores if it is a ufunc."""
         global met_large
+        size = broadcast_size(operands)
+        if size < self.least:
+            return self.impl(*operands)
         met_large = True
         if IS_ON and self.primitive is not None:
             key = tuple([x.dtype.char if x.__class__ is np.ndarray else x.__class__ for x in operands])
@@ -143,30 +148,45 @@ class LargeCalls:
         return self.impl(*operands)
 
 
+def broadcast_size(operands: Sequence[Any]) -> int:
+    """The number of elements of arrays and numbers, broadcast; 0 where they do not broadcast, which NumPy reports."""
+    shapes = {x.shape for x in operands if x.__class__ is np.ndarray}
+    try:
+        return math.prod(shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes))
+    except ValueError:
+        return 0
+
+
 def for_large_arrays(impl: Callable[..., Any], arity: int, facts: Facts) -> Callable[..., Any]:
     """The implementation of an elementwise operation, with native code for large arrays.
 
-    The size is that of the first operand that is an array; Python's numbers are none.
+    The size of the first operand that is an array decides whether the result may be large: one of two arrays that are
+    broadcast has at least the square root of its elements. Python's numbers are no arrays.
     """
-    is_cheap = facts.cost is not None and facts.cost < 4 and not facts.selects
-    least = CHEAP_ARRAY if is_cheap else EXPENSIVE_ARRAY
-    calls = LargeCalls(impl, CHEAP if is_cheap else EXPENSIVE)
-    ndarray = np.ndarray
+    is_known = facts.cost is not None
+    is_cheap = facts.cost is not None and (isinstance(impl, np.ufunc) or (facts.cost < 4 and not facts.selects))
+    least = CHEAP_ARRAY if is_cheap else MODERATE_ARRAY if is_known else EXPENSIVE_ARRAY
+    calls = LargeCalls(impl, CHEAP if is_cheap else EXPENSIVE, least)
+    ndarray, some = np.ndarray, math.isqrt(least)
 
     def unary(x: Any) -> Any:
         if x.__class__ is ndarray and x.size >= least:
-            return calls.run(x.size, x)
+            return calls.run(x)
         return impl(x)
 
     def binary(x: Any, y: Any) -> Any:
         first = x if x.__class__ is ndarray else y
-        if first.__class__ is ndarray and first.size >= least:
-            return calls.run(first.size, x, y)
+        if (
+            first.__class__ is ndarray
+            and first.size >= some
+            and (first.size >= least or first is x and y.__class__ is ndarray and y.shape != x.shape)
+        ):
+            return calls.run(x, y)
         return impl(x, y)
 
     def ternary(x: Any, y: Any, z: Any) -> Any:
-        if x.__class__ is ndarray and x.size >= least:
-            return calls.run(x.size, x, y, z)
+        if x.__class__ is ndarray and x.size >= some:
+            return calls.run(x, y, z)
         return impl(x, y, z)
 
     run: Callable[..., Any] = (unary, binary, ternary)[arity - 1]
@@ -183,15 +203,21 @@ class LargeSignatures:
         self.primitive: Primitive | None = None
         self.spent: dict[tuple[Any, ...], int] = {}
 
-    def run(self, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """The result: of a program if that pays, otherwise of NumPy."""
+    def run(self, operands: tuple[Any, ...], params: dict[str, Any], size: int | None = None) -> Any:
+        """The result: of a program if that pays, otherwise of NumPy.
+
+        `size` is the number of elements that it takes time for: those of the first operand, if it is not given.
+        """
+        global met_large
+        met_large = True
         if not IS_ON or self.primitive is None or not all(x.__class__ is np.ndarray for x in operands):
             return self.impl(*operands, **params)
         try:
             key = tuple([(x.shape, x.dtype.char) for x in operands]), tuple(params.items())
             if len(self.spent) >= MOST_SIGNATURES:
                 self.spent.clear()
-            spent = self.spent[key] = min(self.spent.get(key, 0) + operands[0].size * self.nanoseconds, PAYS)
+            elements = operands[0].size if size is None else size
+            spent = self.spent[key] = min(self.spent.get(key, 0) + elements * self.nanoseconds, PAYS)
         except TypeError:  # a parameter has no hash
             spent = 0
         found = run_natively(self.primitive, operands, params) if spent == PAYS else None
@@ -227,6 +253,21 @@ def for_reductions(impl: Callable[..., Any]) -> Callable[..., Any]:
     text = f"lambda x, {given}: run((x,), {{{named}}}) if {is_large} else impl(x, {given})"
     run: Callable[..., Any] = eval(text, {"run": calls.run, "ndarray": np.ndarray, "impl": impl})
     run.__defaults__ = impl.__defaults__
+    return attach(run, impl, calls)
+
+
+def for_keys(impl: Callable[..., Any], size: Callable[..., int]) -> Callable[..., Any]:
+    """The implementation of a read or an addition at a key, with programs for large arrays in keys, the last operands.
+
+    `size` gives the number of elements that are read or added.
+    """
+    calls = LargeSignatures(impl, AT_KEY)
+
+    def run(*operands: Any, **params: Any) -> Any:
+        if operands[-1].size >= KEY_ARRAY:
+            return calls.run(operands, params, size(*operands, **params))
+        return impl(*operands, **params)
+
     return attach(run, impl, calls)
 
 

@@ -90,6 +90,11 @@ def per_element(count: int) -> Callable[[Operation], int]:
     return lambda node: count * node.args[0].size
 
 
+def product_flops(node: Node) -> int:
+    """The flops of one product that is added: a product of complex numbers consists of four."""
+    return 8 if node.dtype.kind == "c" else 2
+
+
 def peak_memory(graph: Graph) -> int:
     """The most bytes that are held at one time. A view keeps its argument alive, and holds nothing itself."""
     held = sum([bytes_of(node) for node in (*graph.inputs, *graph.constants)])

@@ -17,6 +17,7 @@ from wengert.core.array import Array
 from wengert.core.native import EXPENSIVE_ARRAY
 from wengert.core.primitive import OUTPUT
 from wengert.modes.blocks import pull_large
+from wengert.modes.outlines import run_outlined
 from wengert.modes.tape import TapeNode, find_reaching, sort_reachable
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.complex_numbers import real
@@ -56,6 +57,13 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
     ndarray = np.ndarray
     simple = lift is None and check is None
     has_large = native.met_large and simple and targets is None
+    if has_large:
+        native.met_large = retain
+        results = run_outlined(order, cotangents, retain)
+        if results is not None:
+            for node, t in results:
+                sink(node, t)
+            return
 
     with np.errstate(all="ignore"):
         for node in order:

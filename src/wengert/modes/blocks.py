@@ -221,5 +221,5 @@ def pull_natively(pull: Pull) -> list[np.ndarray] | None:
     if len(SPENT) >= MOST_RUNS:
         SPENT.clear()
     spent = SPENT[pull.run] = min(SPENT.get(pull.run, 0) + size * native.EXPENSIVE, native.PAYS)
-    kernels = native.kernels_of_runs() if spent == native.PAYS else None
+    kernels = native.find_native("eager_pulls", "pull_rows") if spent == native.PAYS else None
     return None if kernels is None else kernels(pull.run, pull.inputs, size)

@@ -13,6 +13,7 @@ from wengert.compiler.forms.product_sums import PRODUCT_SUM
 from wengert.compiler.forms.symmetric_products import SYMMETRIC_PRODUCT, TRIANGLE
 from wengert.compiler.routines.gram_products import SYMMETRIC_BY_BLAS, TRIANGLE_BY_BLAS
 from wengert.compiler.routines.products import MATMUL, MATMUL_SUM
+from wengert.graph.costs import flops, product_flops
 from wengert.modes.symbolic import Symbol
 from wengert.ops.contraction import products as ops
 from wengert.ops.contraction.einsum import _einsum, layout
@@ -34,6 +35,9 @@ lowering.enter(MATMUL, ops.matmul)
 lowering.enter(MATMUL_SUM, PRODUCT_SUM)
 lowering.enter(TRIANGLE_BY_BLAS, TRIANGLE)
 lowering.enter(SYMMETRIC_BY_BLAS, SYMMETRIC_PRODUCT)
+flops.enter(lambda node: product_flops(node) * node.size * node.args[1].shape[-1], PRODUCT_SUM)
+flops.enter(lambda node: product_flops(node) // 2 * node.size * node.args[0].shape[-1], TRIANGLE)
+flops.enter(lambda node: product_flops(node) * node.size * node.args[0].shape[-1], SYMMETRIC_PRODUCT)
 
 
 @expansion(ops._cross)

@@ -254,7 +254,8 @@ class Compiled(Generic[P, R]):
     def report(self, *args: Any, **kwargs: Any) -> Report:
         """The report on the program for arguments like these: kernels, fallbacks, memory, time, LLVM text."""
         signature = self.signature(*self.flatten_arguments(args, kwargs))
-        return Report(self.name, signature.native.build, signature.native.is_warm)
+        native = signature.native
+        return Report(self.name, native.build, native.is_warm, signature.graph, signature.updates(), signature.rolls)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else partial(self, instance)

@@ -12,14 +12,16 @@ from wengert.compiler import aspects as aspects  # fills in the native code of o
 from wengert.compiler.entry.entry_signature import EntrySignature
 from wengert.compiler.entry.entry_values import Argument
 from wengert.compiler.entry.python_objects import is_supported
-from wengert.compiler.forms.lowering import FLOATS, Alternatives, Reduction, expansion, lowering
+from wengert.compiler.forms.lowering import FLOATS, Alternatives, Gather, Reduction, Scatter, expansion, lowering
 from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
+from wengert.compiler.schedule.gather import INDEX_DTYPES
 from wengert.core.aspects import primitive_of
 from wengert.core.native import LargeSignatures, native_call
 from wengert.core.primitive import OUTPUT, TABLE, Primitive, plain_impl
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Input, make_operation
+from wengert.ops.indexing.key import Hole, Index
 from wengert.ops.signal.convolution import _convolution, _convolution_filters, _convolution_signals
 from wengert.ops.signal.windows import window_pick, window_place, window_spread, window_sum
 
@@ -45,13 +47,18 @@ def program_of(
 
 
 def run_alone(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
-    """The result of an operation on arrays of floats; None where it has no native code.
-
-    An array that is two operands is one input.
-    """
+    """The result of an operation on arrays of floats; None where it has no native code."""
     first, *others = operands
     if first.dtype not in FLOATS or any(x.dtype != first.dtype for x in others):
         return None
+    return run_program(primitive, operands, params)
+
+
+def run_program(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
+    """The result of the program of an operation; None where it has no native code.
+
+    An array that is two operands is one input.
+    """
     distinct = {id(x): x for x in operands}
     inputs, order = list(distinct.values()), list(distinct)
     places = tuple([order.index(id(x)) for x in operands])
@@ -84,6 +91,33 @@ def run_stack(primitive: Primitive, operands: Sequence[np.ndarray], params: dict
     return run_alone(primitive, operands, params) if operands[0].ndim > 2 else None
 
 
+def run_at_key(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
+    """The result of a read or an addition at a key with arrays of integers.
+
+    NumPy runs it if an index is out of bounds, and raises the error. It also reads where slices come before arrays,
+    because its results have another layout then.
+    """
+    first, *indices = operands
+    if not indices or first.dtype not in FLOATS or any(i.dtype not in INDEX_DTYPES for i in indices):
+        return None
+    if not all(x.flags.c_contiguous for x in operands):
+        return None
+    if isinstance(lowering.of(primitive), Gather) and not has_arrays_first(params["key"]):
+        return None
+    try:
+        return run_program(primitive, operands, params)
+    except IndexError:
+        return None
+
+
+def has_arrays_first(key: Index) -> bool:
+    """Whether a key has arrays for the first axes, and takes the others as they are."""
+    count = key.key.count(Hole.ARRAY)
+    return all(part is Hole.ARRAY for part in key.key[:count]) and all(
+        part is Ellipsis or part == slice(None) for part in key.key[count:]
+    )
+
+
 for operation in (
     *(_convolution, _convolution_signals, _convolution_filters),
     *(window_pick, window_place, window_sum, window_spread),
@@ -93,7 +127,9 @@ for operation in (
 for primitive in TABLE.values():
     if isinstance(getattr(primitive.impl, "large_calls", None), LargeSignatures):
         native_code = lowering.of(primitive)
-        if isinstance(native_code, Alternatives):
+        if isinstance(native_code, Gather | Scatter):
+            native_call.enter(partial(run_at_key, primitive), primitive)
+        elif isinstance(native_code, Alternatives):
             native_call.enter(partial(run_stack, primitive), primitive)
         elif isinstance(native_code, Reduction) or expansion.of(primitive) is not None:
             native_call.enter(partial(run_reduction, primitive), primitive)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.call.block_program import BLOCK, BlockProgram, block_spec, can_run_blocks
-from wengert.compiler.call.eager_elements import MOST_KERNELS, ROWS
+from wengert.compiler.call.eager_elements import MOST_KERNELS
+from wengert.compiler.call.operand_rows import DTYPES
 from wengert.control.bodies import trace_body
 from wengert.modes.blocks import Run, pull_values
 from wengert.ops.shape.reshaping import broadcast_to
@@ -17,7 +18,7 @@ from wengert.ops.shape.reshaping import broadcast_to
 
 def pull_rows(run: Run, inputs: Sequence[np.ndarray], size: int) -> list[np.ndarray] | None:
     """The cotangents of the nodes behind a run, as rows; None where NumPy would run a part of the kernel."""
-    if size < BLOCK or not can_run_blocks() or not all(x.flags.aligned and x.dtype in ROWS for x in inputs):
+    if size < BLOCK or not can_run_blocks() or not all(x.flags.aligned and x.dtype in DTYPES for x in inputs):
         return None
     kernel = kernel_of_run(run)
     if kernel is None:

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
 from wengert.compiler.machine.native import Build
+from wengert.compiler.program.step_costs import StepCost, program_costs
+from wengert.graph.graph import Graph
 
 
 class Report:
     """Kernels, fallbacks, memory, compile time and LLVM text of a compiled function; prints as a summary."""
 
-    def __init__(self, name: str, build: Build, is_warm: bool):
+    def __init__(
+        self,
+        name: str,
+        build: Build,
+        is_warm: bool,
+        graph: Graph,
+        updates: Sequence[tuple[int, int]],
+        rolls: bool,
+    ):
         self.name, self.is_warm = name, is_warm
+        self._graph, self._updates, self._rolls = graph, updates, rolls
         program = build.program
         self.steps = list(program.summary)
         everywhere = [step.strip() for step in program.summary]
@@ -30,6 +43,11 @@ class Report:
     def llvm(self) -> str:
         """The LLVM text of the program, before optimisation."""
         return zlib.decompress(self._text).decode()
+
+    @cached_property
+    def costs(self) -> list[StepCost]:
+        """What each step must read, write and compute at the least, by a second plan of the same program."""
+        return program_costs(self._graph, self._updates, self._rolls)
 
     def __str__(self) -> str:
         origin = "loaded from the disk cache, " if self.is_warm else ""

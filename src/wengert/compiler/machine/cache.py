@@ -57,7 +57,13 @@ def is_used() -> bool:
 def is_empty() -> bool:
     """Whether there is nothing to load."""
     folder = _cache_folder()
-    return folder is None or not any(path.name.endswith(_ENTRY) for path, _ in _files(folder))
+    if folder is None:
+        return True
+    try:
+        with os.scandir(folder) as files:  # up to the first one: a state of each would take long
+            return not any(file.name.endswith(_ENTRY) for file in files)
+    except OSError:
+        return True
 
 
 def load(key: str) -> bytes | None:
@@ -117,13 +123,13 @@ def clear() -> None:
     folder = _cache_folder()
     for path, _ in _files(folder) if folder else ():
         with contextlib.suppress(OSError):
-            path.unlink()
+            os.unlink(path)
 
 
 def info() -> Info:
     """The folder, and the number and size of its entries."""
     folder = _cache_folder()
-    sizes = [status.st_size for path, status in _files(folder) if path.name.endswith(_ENTRY)] if folder else []
+    sizes = [status.st_size for path, status in _files(folder) if path.endswith(_ENTRY)] if folder else []
     return Info(folder, len(sizes), sum(sizes))
 
 
@@ -204,14 +210,14 @@ def _allowed_size() -> int:
         return DEFAULT_SIZE
 
 
-def _files(folder: Path) -> list[tuple[Path, os.stat_result]]:
-    """The files of the cache, finished or not."""
+def _files(folder: Path) -> list[tuple[str, os.stat_result]]:
+    """The files of the cache, finished or not: by strings, since there may be thousands."""
     found = []
     with contextlib.suppress(OSError), os.scandir(folder) as files:
         for file in files:
             if file.name.endswith((_ENTRY, _UNFINISHED)):
                 with contextlib.suppress(OSError):  # another process has removed it
-                    found.append((Path(file.path), file.stat(follow_symlinks=False)))
+                    found.append((file.path, file.stat(follow_symlinks=False)))
     return found
 
 
@@ -227,8 +233,8 @@ def _remove_old(folder: Path, added: int, allowed: int) -> None:
     goal = allowed * _KEPT if total > allowed else allowed
     died = time.time() - _ABANDONED
     for path, status in files:
-        unfinished = path.name.endswith(_UNFINISHED)
+        unfinished = path.endswith(_UNFINISHED)
         if (unfinished and status.st_mtime < died) or (not unfinished and total > goal):
             with contextlib.suppress(OSError):
-                path.unlink()
+                os.unlink(path)
                 total -= status.st_size

@@ -5,6 +5,7 @@ Reading is linear, and its transpose adds into zeros; the transpose of that is r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from wengert.core.facts import MOVES, PART
 from wengert.core.infer import data_dependent_shape
 from wengert.core.kinds import case, linear, nondifferentiable
 from wengert.core.levels import bottom_array
+from wengert.core.native import for_keys
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.arithmetic import multiply
@@ -29,6 +31,8 @@ EVERY_OTHER, TWO_ROWS, COLUMNS, MASK = (
     Index((..., Hole.ARRAY), True),
     Index((Hole.MASK,)),
 )
+MANY = 64
+"""Elements from which it pays to compute their indices in a flat array."""
 ROWS = np.array([0, 2, 2])
 TRIANGLE = np.array([[True, False], [True, True]])
 
@@ -36,15 +40,32 @@ TRIANGLE = np.array([[True, False], [True, True]])
 def _accumulate(out: np.ndarray, key: Any, v: Any) -> np.ndarray:
     """`out[key] += v` where each occurrence of an index counts.
 
-    `np.add.at` is fast for flat arrays, so a dense key is flattened.
+    `np.add.at` is fast for flat arrays, so where a key selects many elements, they get the indices of a flat array.
     """
-    if out.ndim > 1 and 2 * np.size(v) >= out.size:
+    if out.ndim > 1 and np.size(v) >= MANY and _selects_rows(key):
+        lead = out.shape[: len(key)]
+        rows, width = np.arange(math.prod(lead)).reshape(lead)[key], math.prod(out.shape[len(key) :])
+        offsets = (rows[..., None] * width + np.arange(width)).reshape((*rows.shape, *out.shape[len(key) :]))
+    elif out.ndim > 1 and 2 * np.size(v) >= out.size:
         offsets = np.arange(out.size).reshape(out.shape)[key]
-        v = np.broadcast_to(v, offsets.shape).reshape(-1)
-        np.add.at(out.reshape(-1), offsets.reshape(-1), v)
     else:
         np.add.at(out, key, np.broadcast_to(v, out[key].shape) if out.ndim == 1 and np.ndim(v) else v)
+        return out
+    np.add.at(out.reshape(-1), offsets.reshape(-1), np.broadcast_to(v, offsets.shape).reshape(-1))
     return out
+
+
+def _selects_rows(key: Any) -> bool:
+    """Whether a key has integer arrays only: what it selects are whole rows."""
+    return isinstance(key, tuple) and all(isinstance(part, np.ndarray) and part.dtype.kind in "iu" for part in key)
+
+
+def _selected_size(x: Any, *indices: Any, key: Index) -> int:
+    """The number of elements that a key with arrays of integers selects, if its slices are whole axes."""
+    if Hole.MASK in key.key:
+        return 0
+    lengths = [x.shape[axis] for axis in key.array_axes(x.ndim)]
+    return math.prod(np.broadcast_shapes(*[i.shape for i in indices])) * x.size // max(math.prod(lengths), 1)
 
 
 def _scatter_impl(t: Any, *indices: Any, key: Index, shape: tuple[int, ...]) -> np.ndarray:
@@ -163,7 +184,7 @@ _getitem = linear(
 )
 gather = linear(
     "gather",
-    lambda x, *indices, key: x[key.fill(indices)],
+    for_keys(lambda x, *indices, key: x[key.fill(indices)], _selected_size),
     lambda t, x_spec, indices, key: _scatter(t, *indices, key=key, shape=x_spec.shape),
     inputs=("x", "*indices"),
     spec=_gather_spec,
@@ -172,7 +193,7 @@ gather = linear(
 )
 _scatter: Callable = linear(
     "scatter",
-    _scatter_impl,
+    for_keys(_scatter_impl, lambda t, *indices, **_: t.size if indices else 0),
     lambda t, indices, key: _read(t, indices, key),
     inputs=("x", "*indices"),
     spec=_scatter_spec,

@@ -1,0 +1,279 @@
+"""The roofline of a compiled program: the time that it must take at the least, over the time that it takes.
+
+Each step of the program (a kernel, a routine, those of the body of a loop as often as it runs) moves bytes and runs
+vector instructions, which its report counts (`report.costs`). It takes at least as long as the slower of both, at the
+rates that this machine has reached in loops that do nothing else, on as many cores as the step uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from math import exp, log
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import numpy as np
+
+from benchmarks import peaks
+from benchmarks.instruction_rates import CHAINS, instruction_rate
+from benchmarks.reports.figure import Figure
+from benchmarks.runner import prepared
+from benchmarks.systems import cores
+from benchmarks.tables import Table, quantity
+from benchmarks.timing import BLOCK, REST, best_of_rounds
+from benchmarks.workload import Workload
+from benchmarks.workloads import EVERY_WORKLOAD
+from wengert.compiler.call.compiled import Compiled
+from wengert.compiler.program.step_costs import StepCost, program_costs
+from wengert.graph.graph import is_traced
+
+TARGET = 0.6
+"""The geometric mean of the shares that should be reached."""
+PROGRAMS = tuple(name for name, workload in EVERY_WORKLOAD.items() if workload.subject == "wengert compiled")
+"""The workloads whose programs have a roofline: all that are compiled."""
+SHARE = 4
+"""Rounds are as many times shorter than in other benchmarks, and there are as many times more of them, as in the
+measurement of rates: some of them fall between whatever else the machine does.
+"""
+READING = "Each time is the best round of several, and all rates were measured by the same run."
+BYTES, ARITHMETIC, DIVISIONS, CALL = "bytes", "arithmetic", "divisions", "call"
+"""What a program is limited by."""
+
+
+class Rates(NamedTuple):
+    """What the machine can do: bytes in a second, by how many they are, and instructions by class.
+
+    All are functions of the number of cores, too. `call` is the time of a call that computes nothing, in seconds.
+    """
+
+    read: Callable[[int, int], float]
+    write: Callable[[int, int], float]
+    copy: Callable[[int, int], float]
+    instructions: Callable[[str, int], float]
+    call: float
+    cores: int
+
+
+class Limit(NamedTuple):
+    """The least time of something, in seconds, and what limits it."""
+
+    seconds: float
+    by: str
+
+
+class Roofline(NamedTuple):
+    """The least time of one run of a workload, and how much of it each limit has."""
+
+    seconds: float
+    limits: dict[str, float]
+
+    @property
+    def limit(self) -> str:
+        """What most of the time is limited by."""
+        return max(self.limits, key=self.limits.__getitem__)
+
+
+class UnknownLength(Exception):
+    """A loop whose number of steps is not known before it runs."""
+
+
+# The model
+
+
+def step_limit(cost: StepCost, rates: Rates) -> Limit:
+    """The least time of one run of a step."""
+    threads = rates.cores if cost.is_shared else 1
+    return max(
+        Limit(seconds_of_bytes(cost, rates, threads), BYTES),
+        *limits_of_instructions(cost, rates, threads),
+        key=lambda limit: limit.seconds,
+    )
+
+
+def seconds_of_bytes(cost: StepCost, rates: Rates, threads: int) -> float:
+    """Bytes that are read and others that are written are copied, as far as there are as many; caches hold them all."""
+    size = rounded_size(cost.read + cost.written)
+    copied = min(cost.read, cost.written)
+    parts = (
+        (2 * copied, rates.copy),
+        (cost.read - copied, rates.read),
+        (cost.written - copied, rates.write),
+    )
+    return sum([count / rate(size, threads) for count, rate in parts if count])
+
+
+def rounded_size(size: int) -> int:
+    """The next smaller size of those for which bandwidths are measured: two for each power of two.
+
+    >>> rounded_size(10_000), rounded_size(13_000)
+    (8192, 12288)
+    """
+    power = 1 << max(size.bit_length() - 1, 12)
+    return min(power + power // 2 if size >= power + power // 2 else power, peaks.MEMORY)
+
+
+def limits_of_instructions(cost: StepCost, rates: Rates, threads: int) -> list[Limit]:
+    """Those of multiplications, of additions, of all instructions, and of divisions and roots, which share a unit."""
+    counts = cost.instructions
+    rate = lambda name: rates.instructions(name, threads)
+    slow = [name for name in counts if name.startswith(("divide", "sqrt"))]
+    return [
+        *[Limit(counts[name] / rate(name), ARITHMETIC) for name in ("multiply", "add") if name in counts],
+        Limit(sum(counts.values()) / rate("all"), ARITHMETIC),
+        Limit(sum([counts[name] / rate(name) for name in slow]), DIVISIONS),
+    ]
+
+
+def roofline(programs: Sequence[Sequence[StepCost]], rates: Rates) -> Roofline:
+    """The least time of programs that are called one after the other."""
+    limits: dict[str, float] = dict.fromkeys((CALL, BYTES, ARITHMETIC, DIVISIONS), 0.0)
+    for costs in programs:
+        limits[CALL] += rates.call
+        for cost in costs:
+            if cost.runs is None:
+                raise UnknownLength(cost.name)
+            limit = step_limit(cost, rates)
+            limits[limit.by] += cost.runs * limit.seconds
+    return Roofline(sum(limits.values()), limits)
+
+
+# The machine, and the programs
+
+
+def machine_rates() -> Rates:
+    """The rates of this machine; each is measured when it is first needed."""
+    bandwidths = (peaks.read_bandwidth, peaks.write_bandwidth, peaks.copy_bandwidth)
+    return Rates(*[best_of_cores(rate) for rate in (*bandwidths, instruction_rate)], seconds_of_call(), cores())
+
+
+def best_of_cores(rate: Callable[[Any, int], float]) -> Callable[[Any, int], float]:
+    """A rate on some cores: at least that of one, where others were busy when it was measured."""
+    return lambda what, threads: max(rate(what, threads), rate(what, 1))
+
+
+@cache
+def seconds_of_call() -> float:
+    """The time of a call of a compiled function of one number."""
+    import wengert as wg
+
+    smallest, one = wg.compile(lambda x: x + 1.0), np.ones(1)
+    return best_of_rounds({"call": lambda: smallest(one)}, 9)["call"]
+
+
+@contextmanager
+def recorded_calls() -> Iterator[list[tuple[Compiled, tuple, dict[str, Any]]]]:
+    """The compiled functions that are called meanwhile, with their arguments; not those that others call."""
+    calls: list[tuple[Compiled, tuple, dict[str, Any]]] = []
+    call, depth = Compiled.__call__, 0
+
+    def record(self: Compiled, *args: Any, **kwargs: Any) -> Any:
+        nonlocal depth
+        if not depth:
+            calls.append((self, args, kwargs))
+        depth += 1
+        try:
+            return call(self, *args, **kwargs)
+        finally:
+            depth -= 1
+
+    with patch.object(Compiled, "__call__", record):
+        yield calls
+
+
+def programs_of(workload: Workload, size: str) -> list[list[StepCost]]:
+    """The costs of the programs that one run of a workload calls."""
+    run = prepared(workload, size, workload.subject)
+    run()
+    with recorded_calls() as calls:
+        run()
+    return [costs_of_call(*call) for call in calls]
+
+
+def costs_of_call(function: Compiled, args: tuple, kwargs: dict[str, Any]) -> list[StepCost]:
+    """The costs of a call: those of its report, and the numbers of steps that these arguments lead to."""
+    leaves, structure = function.flatten_arguments(args, kwargs)
+    signature = function.signature(leaves, structure)
+    inputs = [*[x for x in leaves if is_traced(x)], *[x.value for x in signature.captured]]
+    return program_costs(signature.graph, signature.updates(), signature.rolls, inputs)
+
+
+# The report
+
+
+class Row(NamedTuple):
+    """A workload at one size: the time of a run, and the roofline; None where a loop has no known length."""
+
+    workload: str
+    size: int
+    seconds: float
+    roofline: Roofline | None
+    steps: int
+
+    @property
+    def share(self) -> float:
+        """The least time over the measured one."""
+        return 0.0 if self.roofline is None else self.roofline.seconds / self.seconds
+
+
+def measure_row(name: str, size: str, rates: Rates, rounds: int) -> Row:
+    """Count what a workload does, and time it."""
+    workload = EVERY_WORKLOAD[name]
+    programs = programs_of(workload, size)
+    run = prepared(workload, size, workload.subject)
+    seconds = best_of_rounds({name: run}, SHARE * rounds, BLOCK / SHARE, REST / SHARE)[name]
+    steps = sum([cost.runs or 0 for costs in programs for cost in costs])
+    try:
+        found = roofline(programs, rates)
+    except UnknownLength:
+        found = None
+    return Row(name, workload.sizes[size], seconds, found, steps)
+
+
+def geometric_mean(shares: Sequence[float]) -> float:
+    return exp(sum(map(log, shares)) / len(shares))
+
+
+def roofline_table(rows: Sequence[Row]) -> Table:
+    """A row per workload and size, and the geometric mean of the shares."""
+    lines = []
+    for row in rows:
+        found = row.roofline
+        size = f"{row.size:,}".replace(",", " ")
+        least = ["", "", "steps depend on numbers", ""]
+        if found is not None:
+            mark = "below" if row.share < TARGET else ""
+            least = [quantity(found.seconds, "s"), f"{row.share:.2f}", found.limit, mark]
+        lines.append([row.workload, size, quantity(row.seconds, "s"), least[0], least[1], least[2], least[3]])
+    known = [row for row in rows if row.roofline is not None]
+    mean = geometric_mean([row.share for row in known])
+    verdict = "met" if mean >= TARGET else "not met"
+    lines.append([f"geometric mean of {len(known)}", "", "", "", f"{mean:.2f}", f"at least {TARGET}", verdict])
+    columns = ["workload", "size", "Wengert", "roofline", "share", "limited by", "mark"]
+    return Table("Roofline: the least time / Wengert's", columns, lines)
+
+
+def roofline_figures(rows: Sequence[Row]) -> list[Figure]:
+    """The share of each row, and their geometric mean."""
+    known = [row for row in rows if row.roofline is not None]
+    mean = geometric_mean([row.share for row in known])
+    return [
+        *[Figure(f"{row.workload} ({row.size}): share of the roofline", row.share) for row in known],
+        Figure("geometric mean of the shares of the roofline", mean, target=TARGET, is_least=True),
+    ]
+
+
+def rate_figures(rates: Rates) -> list[Figure]:
+    """The rates of the machine, on one core and on all."""
+    figures = []
+    for threads in sorted({1, rates.cores}):
+        on = "one core" if threads == 1 else f"{threads} cores"
+        for title, rate in (("read", rates.read), ("written", rates.write), ("copied", rates.copy)):
+            for size in (2**14, 2**18, 2**22, peaks.MEMORY):
+                name = f"{on}: {title} again and again, of {quantity(size, 'B')}, each second"
+                figures.append(Figure(name, rate(size, threads), "B"))
+        for name in CHAINS:
+            count = rates.instructions(name, threads) / 1e9
+            figures.append(Figure(f"{on}: instructions on vectors, {name}, 10^9 each second", count))
+    return [*figures, Figure("a call that computes nothing", rates.call, "s")]

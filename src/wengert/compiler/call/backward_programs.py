@@ -1,0 +1,103 @@
+"""Programs of backward passes: a tape is made again with symbols, and the pass runs on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.compiler import aspects as aspects  # fills in the native code of operations
+from wengert.compiler.entry.entry_signature import EntrySignature
+from wengert.compiler.entry.entry_values import Argument
+from wengert.compiler.entry.python_objects import is_supported
+from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
+from wengert.control.bodies import trace_body
+from wengert.core.spec import Spec
+from wengert.modes.backward import backward_pass
+from wengert.modes.outlines import MemoryLayout, OutlinedTape
+from wengert.modes.tape import TapeNode
+from wengert.ops.shape.reshaping import broadcast_to, transpose
+
+MOST_PROGRAMS = 64
+"""The number of programs that are kept in memory."""
+
+
+class BackwardProgram(NamedTuple):
+    """A program, and the numbers of the leaves whose cotangents are its results."""
+
+    native: NativeProgram
+    leaves: list[int]
+
+
+PROGRAMS: dict[Any, BackwardProgram | None] = {}
+"""The programs of outlines; None for those that have none."""
+
+
+def run_program(tape: OutlinedTape) -> list[tuple[TapeNode, np.ndarray]] | None:
+    """The cotangents of the leaves of a tape; None if it has no program."""
+    if tape.key not in PROGRAMS:
+        if len(PROGRAMS) >= MOST_PROGRAMS:
+            PROGRAMS.clear()
+        PROGRAMS[tape.key] = compile_pass(tape)
+    program = PROGRAMS[tape.key]
+    if program is None:
+        return None
+    entry = program.native.entry
+    results = entry(*tape.inputs) if entry is not None else NotImplemented
+    if results is NotImplemented:
+        results = program.native(tape.inputs)
+    return [(tape.order[i], t) for i, t in zip(program.leaves, results, strict=True)]
+
+
+def compile_pass(tape: OutlinedTape) -> BackwardProgram | None:
+    """The program of a tape; None if a rule cannot be traced, or NumPy would run a part of it."""
+    specs = [layout.spec for layout in tape.layouts]
+    leaves: list[int] = []
+
+    def pull(values: list[Any]) -> list[Any]:
+        found = pull_again(tape, values)
+        leaves.extend(found)
+        return list(found.values())
+
+    try:
+        graph = trace_body(pull, specs)
+    except Exception:  # a rule looks at numbers, for which there are symbols here
+        return None
+    arguments = [Argument("array", spec) for spec in specs]
+    signature = EntrySignature(arguments, [node.spec for node in graph.outputs]) if is_supported() else None
+    with LOCK:
+        program = load_or_compile(graph, signature, "backward")
+    return None if program.build.program.fallbacks else BackwardProgram(program, leaves)
+
+
+def pull_again(tape: OutlinedTape, values: Sequence[Any]) -> dict[int, Any]:
+    """The cotangents of the leaves of a tape with other values as inputs, by the numbers of the leaves."""
+    inputs = [as_laid_out(value, layout) for value, layout in zip(values, tape.layouts, strict=True)]
+    new = {identity: inputs[i] for identity, i in tape.known.items()}
+    copies: dict[Any, TapeNode | None] = {None: None}
+    numbers: dict[TapeNode, int] = {}
+    for i, node in reversed(list(enumerate(tape.order))):  # the oldest first
+        parents = tuple([copies[parent] for parent in node.parents])
+        copy = TapeNode(
+            node.primitive, node.params, parents, replace_arrays(node.saved, new), Spec(node.shape, node.dtype)
+        )
+        copies[node], numbers[copy] = copy, i
+    found: dict[int, Any] = {}
+    seeds = [(copies[node], replace_arrays(t, new)) for node, t in tape.seeds.items()]
+    backward_pass(seeds, lambda node, t: found.__setitem__(numbers[node], t))  # type: ignore[arg-type]  # no seed is None
+    return found
+
+
+def replace_arrays(x: Any, new: dict[int, Any]) -> Any:
+    """A saved value with others instead of its arrays, by identity."""
+    if id(x) in new:
+        return new[id(x)]
+    return tuple([replace_arrays(part, new) for part in x]) if x.__class__ is tuple else x
+
+
+def as_laid_out(value: Any, layout: MemoryLayout) -> Any:
+    """The array that has a layout, from the contiguous one behind it."""
+    if layout.axes is None or layout.shape is None:
+        return value
+    return broadcast_to(transpose(value, layout.axes), layout.shape)

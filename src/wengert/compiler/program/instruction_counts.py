@@ -1,0 +1,150 @@
+"""The vector instructions of operations on elements, counted in the optimised LLVM text of each operation by itself.
+
+So a mathematical function counts as what it consists of, not as one operation. Parts of it that are for rare arguments
+only, which it calls if a lane needs them, do not count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from wengert.compiler.forms.lowering import Draw, Instructions, Reduction, lowering_of, native_code, write_element
+from wengert.compiler.machine.target import target_machine, vector_bytes
+from wengert.compiler.machine.translation import optimize
+from wengert.compiler.simd.complex_lanes import constant, from_parts, parts_of
+from wengert.compiler.simd.lanes import Code, Lanes, fma
+from wengert.compiler.simd.types import PTR, Type
+from wengert.compiler.simd.vector_functions import definitions
+from wengert.graph.ir import Constant, Node, Operation
+
+MULTIPLY, ADD, DIVIDE, ROOT, OTHER = "multiply", "add", "divide", "sqrt", "other"
+"""Classes of instructions; fused multiply-adds are multiplications. Those of divisions and roots end with a type."""
+CLASSES = {"fmul": MULTIPLY, "fadd": ADD, "fsub": ADD, "fdiv": DIVIDE}
+INTRINSICS = {"fma": MULTIPLY, "fmuladd": MULTIPLY, "sqrt": ROOT}
+FREE = frozenset(
+    ("alloca", "bitcast", "br", "freeze", "getelementptr", "load", "phi", "ret", "sext", "store", "trunc", "zext")
+)
+"""Opcodes that are no arithmetic on vectors: memory is counted in bytes."""
+NARROWEST = 4
+"""The bytes of the narrowest elements that a kernel has in lanes."""
+
+Count = dict[str, float]
+"""Instructions by class, on vectors of the machine's width."""
+
+
+def add_instructions(total: Count, instructions: Count, times: float) -> None:
+    """Add what is done so many times."""
+    for name, count in instructions.items():
+        total[name] = total.get(name, 0.0) + count * times
+
+
+def element_instructions(node: Operation) -> Count:
+    """The instructions for one element of an elementwise operation: a fraction, as vectors have several."""
+    found = native_code(node)
+    if isinstance(found, Draw):
+        return count_per_element([Type("i64")] * 4, lambda *x: found.body(*x, **node.params))
+    if not isinstance(found, Instructions):
+        return {}
+    arguments = [constant_value(a) for a in node.args]
+
+    def write(*varying: Lanes) -> Lanes:
+        rest, code, lanes = iter(varying), varying[0].code, varying[0].type.lanes
+        operands = [
+            next(rest) if value is None else constant(code, value, Type.from_dtype(a.dtype, lanes))
+            for a, value in zip(node.args, arguments, strict=True)
+        ]
+        return write_element(node, operands)
+
+    types = [Type.from_dtype(a.dtype) for a, value in zip(node.args, arguments, strict=True) if value is None]
+    return count_per_element(types, write, Type.from_dtype(node.dtype)) if types else {}
+
+
+def constant_value(node: Node) -> Any:
+    """The value of a constant that is one number; None for other operands."""
+    return np.asarray(node.value).item() if isinstance(node, Constant) and node.size == 1 else None
+
+
+def fold_instructions(node: Operation, is_fused: bool) -> Count:
+    """The instructions that add one element to a reduction; with `is_fused` they add a product."""
+    type = Type.from_dtype(node.dtype)
+    if is_fused:
+        return count_per_element([type] * 3, fma)
+    return count_per_element([type] * 2, lowering_of(node, Reduction).fold)
+
+
+def count_per_element(types: Sequence[Type], write: Callable[..., Lanes], result: Type | None = None) -> Count:
+    """The instructions that a function writes for operands of these types, for one element."""
+    widest = max([t.part.bits // 8 for t in (*types, *([result] if result else []))])
+    lanes = vector_bytes() // max(widest, NARROWEST)
+    found: Count = {}
+    add_instructions(found, count_text(write_function([Type(t.kind, lanes) for t in types], write)), 1 / lanes)
+    return found
+
+
+def write_function(types: Sequence[Type], write: Callable[..., Lanes]) -> str:
+    """The text of a module with a function that stores what `write` computes of its arguments."""
+    code = Code()
+    parameters, arguments = [], []
+    for i, type in enumerate(types):
+        names = [f"%x{i}.{k}" for k in range(2 if type.is_complex else 1)]
+        parameters += [f"{type.part.text} {name}" for name in names]
+        arguments.append(from_parts([Lanes(code, name, type.part) for name in names]))
+    for k, part in enumerate(parts_of(write(*arguments))):
+        parameters.append(f"ptr %out{k}")
+        code.store(part, Lanes(code, f"%out{k}", PTR))
+    texts, declarations = definitions(code.calls)
+    body = "\n".join([*code.hoisted, *code.lines, "  ret void", "}"])
+    return "\n".join(
+        [
+            *(declarations | code.declarations).values(),
+            *texts,
+            f"define void @element({', '.join(parameters)}) {{\nentry:\n{body}",
+        ]
+    )
+
+
+@lru_cache(1024)
+def count_text(text: str) -> Count:
+    """The instructions of the function of a module after LLVM's passes."""
+    module = llvm.parse_assembly(text, llvm.create_context())
+    optimize(module, target_machine())
+    total: Count = {}
+    for block in module.get_function("element").blocks:
+        instructions = list(block.instructions)
+        called = [callee(i) for i in instructions if i.opcode == "call"]
+        if all(name.startswith("llvm.") for name in called):  # no part for rare arguments
+            for instruction in instructions:
+                add_instructions(total, classify(instruction), 1)
+    return total
+
+
+def callee(instruction: llvm.ValueRef) -> str:
+    """The name of the function that a call calls."""
+    return list(instruction.operands)[-1].name
+
+
+def classify(instruction: llvm.ValueRef) -> Count:
+    """The class of an instruction, and how many of the machine's vectors it takes; none if it is not on vectors."""
+    operands = list(instruction.operands)
+    texts = [str(instruction.type), *[str(o.type) for o in operands[:1]]]
+    shapes = [(int(m[1]), m[2]) for text in texts if (m := re.fullmatch(r"<(\d+) x (\w+)>", text.strip()))]
+    if instruction.opcode in FREE or not shapes:
+        return {}
+    vectors = max(1, max(lanes * bits_of(element) for lanes, element in shapes) // (8 * vector_bytes()))
+    name = CLASSES.get(instruction.opcode, OTHER)
+    if instruction.opcode == "call":
+        name = INTRINSICS.get(callee(instruction).split(".")[1], OTHER)
+    if name in (DIVIDE, ROOT):
+        name = f"{name} {shapes[0][1]}"
+    return {name: vectors}
+
+
+def bits_of(element: str) -> int:
+    """The bits of a type by LLVM's name."""
+    return {"double": 64, "float": 32}.get(element) or (int(element[1:]) if element[0] == "i" else 64)

@@ -1,0 +1,229 @@
+"""What each step of a program costs at the least: bytes that it reads and writes, and vector instructions.
+
+A value that a step reads or writes counts once, with the elements that are used of it; so does an element that is
+computed at several positions. Instructions are on whole vectors, whatever a kernel does. The operations of routines
+count as fused multiply-adds, of which one does two.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from wengert.compiler.forms.classify import Form
+from wengert.compiler.forms.lowering import MatrixFunction, lowering_of
+from wengert.compiler.forms.prepare import prepare, prepare_body
+from wengert.compiler.kernels.kernel import KernelText
+from wengert.compiler.kernels.loop_plan import SHARED, LoopPlan
+from wengert.compiler.kernels.row_kernel import RowPlan
+from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.program.instruction_counts import (
+    MULTIPLY,
+    Count,
+    add_instructions,
+    element_instructions,
+    fold_instructions,
+)
+from wengert.compiler.program.memory_plan import is_immediate
+from wengert.compiler.program.program_plan import Plan, branch_pairs, make_plan, stored_base
+from wengert.compiler.schedule.gather import Written
+from wengert.compiler.schedule.row_kernels import RowKernel
+from wengert.compiler.schedule.schedule_steps import Kernel
+from wengert.compiler.simd.types import Type
+from wengert.control.branches import SWITCH
+from wengert.control.loop import LOOP
+from wengert.core.primitive import OUTPUT
+from wengert.core.spec import Spec
+from wengert.graph.costs import flops_of
+from wengert.graph.graph import Graph
+from wengert.graph.held import STATE, graphs_of
+from wengert.graph.ir import Node, Operation, make_operation
+
+
+class StepCost(NamedTuple):
+    """The cost of one step of a program, which runs so often; None if that depends on numbers.
+
+    `read` and `written` are bytes, and `instructions` the numbers of instructions on vectors, by class. One that
+    `is_shared` runs on all cores.
+    """
+
+    name: str
+    runs: int | None
+    read: int
+    written: int
+    instructions: Count
+    is_shared: bool
+
+
+def program_costs(
+    graph: Graph,
+    updates: Sequence[tuple[int, int]] = (),
+    rolls: bool = True,
+    inputs: Sequence[Any] | None = None,
+) -> list[StepCost]:
+    """The costs of all steps of the program of a graph.
+
+    With `inputs`, NumPy runs the loops whose lengths depend on numbers, as far as they are not within others.
+    """
+    prepared = prepare(graph, rolls)
+    lengths = loop_lengths(prepared, inputs) if inputs is not None else {}
+    return list(plan_costs(make_plan(prepared, tuple(updates), ""), 1, lengths))
+
+
+def loop_lengths(graph: Graph, inputs: Sequence[Any]) -> dict[Operation, int]:
+    """The numbers of steps of loops that are not known before they run."""
+    loops = [node for node in graph.operations if node.primitive is LOOP and node.params["shape"].length is None]
+    counts = [
+        node.args[0]
+        if node.params["condition"] is None
+        else make_operation(OUTPUT, [node], index=len(node.params["body"].outputs))
+        for node in loops
+    ]
+    return dict(zip(loops, map(int, graph.with_outputs(counts).run(inputs)), strict=True)) if loops else {}
+
+
+def plan_costs(plan: Plan, runs: int | None, lengths: Mapping[Operation, int]) -> Iterator[StepCost]:
+    """The costs of all steps of a plan, with the lengths of its loops that only numbers say."""
+    for step, kernel in zip(plan.schedule.steps, plan.kernels, strict=True):
+        if kernel is not None:
+            yield kernel_cost(plan, step, kernel, runs)
+        elif plan.schedule.forms[step] is Form.LOOP:
+            yield from control_costs(step, runs, lengths.get(step))
+        else:
+            yield routine_cost(plan, step, runs)
+    copied = sum(base.nbytes for base, _ in plan.memory.copies)
+    if copied:
+        yield StepCost("copy", runs, copied, copied, {}, False)
+
+
+def control_costs(step: Operation, runs: int | None, length: int | None) -> Iterator[StepCost]:
+    """The costs of a loop, or of that branch of a choice that moves the fewest bytes."""
+    bodies = []
+    for part in graphs_of(step):
+        states = [i for i, (role, _) in enumerate(part.inputs) if role == STATE]
+        pairs = tuple([(i, k) for k, i in enumerate(states)]) if part.title == "step" else ()
+        if step.primitive is SWITCH:
+            pairs = branch_pairs(tuple(step.params["branches"]))
+        times = part.runs if isinstance(part.runs, int) else length
+        times = None if runs is None or times is None else runs * times
+        bodies.append(list(plan_costs(make_plan(prepare_body(part.graph), pairs, "body."), times, {})))
+    if step.primitive is SWITCH:
+        bodies = [min(bodies, key=lambda costs: sum(cost.read + cost.written for cost in costs))]
+    for costs in bodies:
+        yield from costs
+
+
+# Routines
+
+
+def routine_cost(plan: Plan, step: Operation, runs: int | None) -> StepCost:
+    """The cost of a routine, or of an operation of NumPy: operands are read, and results written, once."""
+    schedule = plan.schedule
+    operands = {stored_base(schedule, a, step): a for a in step.args}
+    read = sum(min(base.nbytes, a.nbytes) for base, a in operands.items())
+    results = [step] if step.spec.__class__ is Spec else schedule.outputs_of(step)
+    flops = flops_of(step)
+    count: Count = {MULTIPLY: flops / 2 / numbers_in_vector(step.args[0])}
+    return StepCost(step.primitive.name, runs, read, sum(r.nbytes for r in results), count, flops >= SHARED)
+
+
+def numbers_in_vector(node: Node) -> int:
+    """The real numbers of a vector of elements."""
+    return vector_bytes() // Type.from_dtype(node.dtype).align
+
+
+# Kernels
+
+
+def kernel_cost(plan: Plan, kernel: Kernel, text: KernelText, runs: int | None) -> StepCost:
+    """The cost of a kernel."""
+    found = plan.writers[kernel].plan
+    loops = found.parts if isinstance(found, RowPlan) else [found]
+    own = {node for part in kernel.parts for node in part.roots} if isinstance(kernel, RowKernel) else set()
+    read: Counter[Node] = Counter()
+    instructions: Count = {}
+    for loop in loops:
+        elements = count_elements(loop)
+        add_reads(read, loop, elements)
+        add_work(instructions, loop, elements)
+    is_in_place = any(step.step is kernel for step, _ in plan.in_place.takers.values())
+    scattered = scattered_bytes(kernel, is_in_place)
+    kept = [node for node in kernel.roots if node is not kernel.scatter]
+    return StepCost(
+        text.name,
+        runs,
+        sum(min(node.nbytes, size) for node, size in read.items() if node not in own) + scattered[0],
+        sum(node.nbytes for node in kept) + scattered[1],
+        instructions,
+        text.is_shared,
+    )
+
+
+def count_elements(loop: LoopPlan) -> dict[Node, int]:
+    """How many elements the loops of a kernel request of each value."""
+    found: Counter[Node] = Counter()
+    for node, position in loop.requested_elements():
+        counters = {counter for index in position for counter, _ in index.terms}
+        found[node] += math.prod(counter.extent for counter in counters)
+    for node in (*loop.kernel.reductions, *loop.kernel.sums):
+        if loop.sources.factors(node) is not None:
+            del found[node.args[0]]  # products are added as they are computed
+    return {node: min(count, node.size) for node, count in found.items()}
+
+
+def add_reads(read: Counter[Node], loop: LoopPlan, elements: dict[Node, int]) -> None:
+    """Add the bytes of values in memory."""
+    schedule = loop.schedule
+    for node, count in elements.items():
+        source = node
+        if not loop.sources.is_stored(node):
+            if schedule.forms[node] is not Form.GATHER:
+                continue
+            assert isinstance(node, Operation)
+            source = node.args[0]
+        if not is_immediate(source):
+            read[schedule.aliases.get(source, source)] += count * source.dtype.itemsize
+
+
+def add_work(instructions: Count, loop: LoopPlan, elements: dict[Node, int]) -> None:
+    """Add the instructions of the values that the loops of a kernel compute."""
+    forms, iterated = loop.schedule.forms, set()
+    for node, count in elements.items():
+        if loop.sources.is_stored(node) or not isinstance(node, Operation):
+            continue
+        form = forms[node]
+        if form is Form.MATRIX:
+            found = lowering_of(node, MatrixFunction)
+            matrices = math.prod(node.shape[: found.lead(node)])
+            lanes = vector_bytes() / (8 if found.in_double else node.dtype.itemsize)
+            add_instructions(instructions, {MULTIPLY: 1.0}, found.flops(node) * matrices / 2 / lanes)
+        elif form is Form.ITERATED:
+            key = node.params["body"], node.args
+            if key not in iterated:
+                iterated.add(key)
+                for operation in node.params["body"].operations:
+                    times = node.params["shape"].length * count
+                    add_instructions(instructions, element_instructions(operation), times)
+        elif form is Form.UNROLLED:
+            terms = node.args[0].size // max(node.size, 1)
+            is_fused = loop.sources.factors(node) is not None
+            add_instructions(instructions, fold_instructions(node, is_fused), (terms - 1 + is_fused) * count)
+        elif form in (Form.ELEMENT, Form.DRAW):
+            add_instructions(instructions, element_instructions(node), count)
+    for node in (*loop.kernel.reductions, *loop.kernel.sums):
+        is_fused = loop.sources.factors(node) is not None
+        add_instructions(instructions, fold_instructions(node, is_fused), node.args[0].size)
+
+
+def scattered_bytes(kernel: Kernel, is_in_place: bool) -> tuple[int, int]:
+    """The bytes that a kernel reads and writes of the array that it scatters into."""
+    target = kernel.scatter
+    if target is None:
+        return 0, 0
+    touched = sum(written.size for written in map(Written.by, kernel.scatters)) * target.dtype.itemsize
+    touched = min(touched, target.nbytes)
+    if is_in_place:
+        return touched, touched
+    return (touched if kernel.scatter_base is None else target.nbytes), target.nbytes

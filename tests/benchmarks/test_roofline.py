@@ -1,0 +1,128 @@
+"""The roofline of compiled programs on a machine whose rates are given: nothing is timed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from benchmarks import roofline
+from benchmarks.instruction_rates import CHAINS
+from benchmarks.roofline import ARITHMETIC, BYTES, CALL, DIVISIONS, Rates, Roofline, Row
+
+import wengert as wg
+from wengert.compiler.program.step_costs import StepCost
+
+CALL_SECONDS = 1e-7
+
+
+def slow_rate(name, threads):
+    return threads * (1e8 if name.startswith(("divide", "sqrt")) else 1e9)
+
+
+RATES = Rates(
+    read=lambda size, threads: threads * (1e11 if size <= 2**15 else 1e10),
+    write=lambda size, threads: threads * 5e9,
+    copy=lambda size, threads: threads * 8e9,
+    instructions=slow_rate,
+    call=CALL_SECONDS,
+    cores=2,
+)
+
+
+def step(read=0, written=0, runs=1, is_shared=False, **instructions):
+    return StepCost(
+        "kernel.0", runs, read, written, {k.replace("_", " "): v for k, v in instructions.items()}, is_shared
+    )
+
+
+@pytest.mark.parametrize(
+    ("cost", "seconds", "by"),
+    [
+        (step(read=1_000_000), 1e-4, BYTES),
+        (step(read=10_000), 1e-7, BYTES),  # in a cache
+        (step(written=1_000_000), 2e-4, BYTES),
+        (step(read=1_000_000, written=1_000_000), 2.5e-4, BYTES),
+        (step(read=3_000_000, written=1_000_000), 4.5e-4, BYTES),
+        (step(read=1_000_000, is_shared=True), 5e-5, BYTES),
+        (step(read=80, multiply=1e6), 1e-3, ARITHMETIC),
+        (step(read=80, multiply=1e6, add=1e6), 2e-3, ARITHMETIC),
+        (step(read=80, multiply=1e6, divide_double=1e6), 1e-2, DIVISIONS),
+        (step(read=80, divide_double=1e6, sqrt_double=1e6), 2e-2, DIVISIONS),
+    ],
+)
+def test_a_step_takes_as_long_as_its_slowest_part(cost, seconds, by):
+    limit = roofline.step_limit(cost, RATES)
+    assert limit.seconds == pytest.approx(seconds)
+    assert limit.by == by
+
+
+def test_a_program_takes_the_sum_of_its_steps_and_its_call():
+    found = roofline.roofline([[step(read=1_000_000, runs=3), step(multiply=1e6)]], RATES)
+    assert found.seconds == pytest.approx(3e-4 + 1e-3 + CALL_SECONDS)
+    assert found.limit == ARITHMETIC
+    assert roofline.roofline([[]], RATES).seconds == CALL_SECONDS
+    assert roofline.roofline([[]], RATES).limit == CALL
+
+
+def test_loops_of_unknown_length_have_no_roofline():
+    with pytest.raises(roofline.UnknownLength):
+        roofline.roofline([[step(read=8, runs=None)]], RATES)
+
+
+@pytest.mark.parametrize("size", [1, 4095, 4096, 5000, 7000, 100_000, 2**27 + 5, 2**40])
+def test_bandwidths_are_measured_for_few_sizes(size):
+    found = roofline.rounded_size(size)
+    assert found <= max(size, 4096)
+    assert 3 * found >= 2 * min(max(size, 4096), roofline.peaks.MEMORY)
+
+
+def test_calls_of_compiled_functions_are_recorded_once_each():
+    inner = wg.compile(lambda x: 2.0 * x)
+    outer = wg.compile(lambda x: inner(x) + 1.0)
+    x = np.ones(3)
+    with roofline.recorded_calls() as calls:
+        outer(x)
+        inner(x)
+    assert [function for function, *_ in calls] == [outer, inner]
+    outer(x)
+    assert len(calls) == 2
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        (lambda x: 2.0 * x, (np.ones(100_000),)),
+        (lambda x: np.sum(np.exp(x)), (np.ones(1000),)),
+        (lambda x, y: x @ y, (np.ones((50, 60)), np.ones((60, 70)))),
+        (wg.value_and_grad(lambda x: np.sum(np.sin(x) ** 2)), (np.ones(4000),)),
+    ],
+)
+def test_a_program_that_takes_half_as_long_again_has_two_thirds(f, args):
+    found = roofline.roofline([wg.compile(f).report(*args).costs], RATES)
+    assert found.seconds > CALL_SECONDS
+    row = Row("gmm", 1, 1.5 * found.seconds, found, 1)
+    assert row.share == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(("seconds", "verdict"), [((1.0, 2.0), "met"), ((2.0, 4.0), "not met")])
+def test_the_table_ends_with_the_geometric_mean(seconds, verdict):
+    rows = [Row("gmm", 1000, s, Roofline(1.0, {BYTES: 1.0}), 1) for s in seconds]
+    rows.append(Row("ode-lorenz", 1, 1.0, None, 0))
+    *lines, unknown, mean = roofline.roofline_table(rows).rows
+    assert [line[4] for line in lines] == [f"{1 / s:.2f}" for s in seconds]
+    assert unknown[4] == ""
+    assert mean[4] == f"{(1 / seconds[0] / seconds[1]) ** 0.5:.2f}"
+    assert mean[-1] == verdict
+    assert roofline.roofline_figures(rows)[-1].met is (verdict == "met")
+
+
+def test_every_class_of_instructions_has_a_rate():
+    x = np.ones(9)
+    found = [cost for f in (np.exp, lambda x: 1.0 / np.sqrt(x)) for cost in wg.compile(f).report(x).costs]
+    counted = {name for cost in found for name in cost.instructions}
+    assert {"multiply", "add", "divide double", "sqrt double"} <= counted
+    assert counted - {"other"} <= set(CHAINS)
+
+
+def test_every_compiled_workload_is_in_the_report():
+    assert {"gmm", "lstm-scan", "sort"} <= set(roofline.PROGRAMS)
+    assert "chain" not in roofline.PROGRAMS

@@ -1,0 +1,203 @@
+"""The backward pass over a tape that comes again is one program, with the gradients of the pass node by node."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.compiler.call import backward_programs
+from wengert.core import native
+from wengert.modes import outlines
+
+RNG = np.random.default_rng(0)
+N = 1 << 15
+X = RNG.uniform(0.5, 1.5, N)
+M = RNG.standard_normal((256, 128))
+INDEX = RNG.integers(0, 256, 4096)
+IMAGE, FILTERS = RNG.standard_normal((8, 3, 32, 32)), RNG.standard_normal((16, 3, 3, 3))
+
+
+def softmax_loss(x):
+    e = np.exp(x - np.max(x, axis=1, keepdims=True))
+    return np.sum(np.log(e / np.sum(e, axis=1, keepdims=True))[:, 3])
+
+
+def masked(x):
+    return np.sum(np.where(x > 1.0, np.sqrt(np.maximum(x - 1.0, 0.0)), x * x))
+
+
+def split(x):
+    left, right = np.split(np.sort(x), 2)
+    return np.sum(np.sin(left) * right)
+
+
+PROGRAMS = {
+    "chain": (lambda x: np.sum(np.sin(x) * np.exp(-x) + x / (1.0 + x * x)), X),
+    "float32": (lambda x: np.sum(np.tanh(x) * np.log(x)), X.astype("f4")),
+    "complex": (lambda x: np.sum(np.abs(np.exp(1j * x) * x) ** 2), X),
+    "broadcast": (softmax_loss, M),
+    "products": (lambda x: np.sum(np.tanh(x.T @ x) @ x.T), M),
+    "views": (lambda x: np.sum(np.sin(x.T)[::2] * x.T[1::2] ** 2), M),
+    "gather": (lambda x: np.sum(np.cos(x[INDEX]) ** 2), M),
+    "untaken branch": (masked, X),
+    "kinks": (lambda x: np.sum(np.abs(np.maximum(x, 1.0) - np.round(x, 1))), X),
+    "several outputs": (split, X),
+    "joined": (lambda x: np.sum(np.concatenate([np.sin(x), x * x, np.stack([x, x]).sum(0)]) ** 2), X),
+    "diamond": (lambda x: np.sum((lambda a, b: a * b + a / b)(np.exp(x), np.cos(x) + 2.0)), X),
+    "scan": (lambda x: np.sum(np.cumsum(np.sin(x)) * 1e-3), X),
+    "convolution": (lambda x: np.sum(wg.nn.functional.max_pool2d(wg.nn.functional.conv2d(x, FILTERS), 2) ** 2), IMAGE),
+}
+
+
+def eager_gradient(function, x):
+    """The gradient by a tape and its backward pass."""
+    w = wg.tensor(x, requires_grad=True)
+    function(w).backward()
+    return w.grad.numpy()
+
+
+@pytest.fixture
+def programs(monkeypatch):
+    """Backward passes are compiled at once; the list has what their programs returned."""
+    found = []
+    run = backward_programs.run_program
+    monkeypatch.setattr(native, "PAYS", 0)
+    monkeypatch.setattr(native, "find_native", lambda module, name: None if module != "backward_programs" else counted)
+
+    def counted(tape):
+        found.append(run(tape))
+        return found[-1]
+
+    return found
+
+
+@pytest.fixture
+def node_by_node(monkeypatch):
+    """A function that computes a gradient without native code."""
+
+    def compute(function, x):
+        with monkeypatch.context() as patch:
+            patch.setattr(native, "IS_ON", False)
+            return eager_gradient(function, x)
+
+    return compute
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_gradients_are_those_of_the_pass(name, programs, node_by_node):
+    function, x = PROGRAMS[name]
+    expected = node_by_node(function, x)
+    found = eager_gradient(function, x)
+    assert len(programs) == 1
+    assert programs[0] is not None
+    assert found.dtype == expected.dtype
+    eps = np.finfo(found.dtype).eps
+    np.testing.assert_allclose(found, expected, rtol=64 * eps, atol=64 * eps * np.abs(expected).max())
+
+
+def test_the_program_reads_the_numbers_of_each_tape(programs, node_by_node):
+    scales = [1.0, 2.0, -3.0]
+    for scale in scales:
+        x = X * abs(scale)
+        function = lambda w, scale=scale: np.sum(np.sin(w) * wg.tensor(scale) + w * np.float64(scale))
+        np.testing.assert_allclose(eager_gradient(function, x), node_by_node(function, x), rtol=1e-13)
+    assert len(programs) == 3
+
+
+def test_constants_are_part_of_the_outline(programs):
+    for k in (2, 3, 2.5):
+        np.testing.assert_allclose(eager_gradient(lambda w, k=k: np.sum(w**k), X), k * X ** (k - 1), rtol=1e-13)
+    for axis, shape in ((0, (128,)), (1, (256,))):
+        scale = np.arange(1.0, shape[0] + 1)
+        found = eager_gradient(lambda w, a=axis, s=scale: np.sum(np.sum(w, axis=a) ** 2 * s), M)
+        expected = 2 * np.expand_dims(M.sum(axis) * scale, axis) * np.ones_like(M)
+        np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_gradients_pile_up_and_leaves_have_hooks(programs):
+    w = wg.tensor(X, requires_grad=True)
+    seen = []
+    w.register_post_accumulate_grad_hook(lambda tensor: seen.append(tensor.grad.shape))
+    for _ in range(2):
+        np.sum(np.sin(w)).backward()
+    assert programs
+    assert seen == [X.shape] * 2
+    np.testing.assert_allclose(w.grad.numpy(), 2 * np.cos(X), rtol=1e-14)
+
+
+def test_hooks_between_operations_run(programs):
+    w = wg.tensor(X, requires_grad=True)
+    y = np.sin(w)
+    y.register_hook(lambda t: 2 * t)
+    np.sum(y).backward()
+    assert not programs
+    np.testing.assert_allclose(w.grad.numpy(), 2 * np.cos(X), rtol=1e-14)
+
+
+def test_a_released_history_is_released(programs):
+    w = wg.tensor(X, requires_grad=True)
+    y = np.sum(np.sin(w))
+    y.backward(retain_graph=True)
+    y.backward()
+    assert len(programs) == 2
+    with pytest.raises(wg.GradientError, match="released"):
+        y.backward()
+
+
+def test_arrays_are_not_kept(programs):
+    w = wg.tensor(X, requires_grad=True)
+    y = np.sin(w)
+    kept = weakref.ref(y.value)
+    np.sum(y * y).backward()
+    gc.disable()
+    try:
+        del y
+        assert kept() is None
+    finally:
+        gc.enable()
+
+
+def test_functions_of_users_and_recorded_passes_run_node_by_node(programs):
+    class Twice(wg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return 2.0 * x
+
+        @staticmethod
+        def backward(ctx, t):
+            return 2.0 * t
+
+    np.testing.assert_array_equal(eager_gradient(lambda w: np.sum(Twice.apply(w * w)), X), 4 * X)
+    w = wg.tensor(X, requires_grad=True)
+    (first,) = wg.autograd.grad(np.sum(w**3), w, create_graph=True)
+    np.sum(first).backward()
+    np.testing.assert_allclose(w.grad.numpy(), 6 * X, rtol=1e-14)
+
+
+def test_transforms_use_programs_too(programs):
+    value, slope = wg.value_and_grad(lambda x: np.sum(np.sin(x) * x))(X)
+    assert programs[0] is not None
+    np.testing.assert_allclose(slope, np.cos(X) * X + np.sin(X), rtol=1e-13)
+
+
+def test_small_arrays_and_first_passes_are_not_compiled(monkeypatch):
+    asked = []
+    monkeypatch.setattr(native, "find_native", lambda *names: asked.append(names))
+    eager_gradient(lambda w: np.sum(np.sin(w) * w), X[:100])
+    outlines.SPENT.clear()
+    eager_gradient(lambda w: np.sum(np.sin(w) * w), X)
+    assert not asked
+    assert len(outlines.SPENT) == 1
+
+
+def test_a_rule_that_looks_at_numbers_is_no_program(programs):
+    @wg.custom_vjp
+    def clipped(x):
+        return x * 1.0
+
+    clipped.defvjp(lambda x: (x * 1.0, x), lambda x, t: ((t if float(np.sum(np.asarray(x))) > 0 else -t),))
+    np.testing.assert_array_equal(eager_gradient(lambda w: np.sum(clipped(w)), X), np.ones(N))

@@ -14,6 +14,7 @@ from benchmarks.reports.imports import import_figures
 from benchmarks.reports.linalg import linalg_figures
 from benchmarks.reports.memory import memory_figures
 from benchmarks.reports.scaling import scaling_figures
+from benchmarks.reports.threads import thread_figures
 
 REPORTS = {
     "memory": memory_figures,
@@ -25,6 +26,7 @@ REPORTS = {
     "checkpoint": checkpoint_figures,
     "compile-time": compile_figures,
     "warm": warm_figures,
+    "threads": thread_figures,
 }
 CONTROL_REPORTS = {
     "loops": loop_figures,

@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmarks.first_call import Job, in_fresh_process
 from benchmarks.reports.figure import Figure
+from benchmarks.reports.tracing import tracing_figures
 from benchmarks.systems import named
 from benchmarks.workloads import COMPILED_WORKLOADS
 from benchmarks.workloads.compiled import sparse
@@ -27,7 +28,7 @@ WARM = 0.05
 
 def compile_figures(rounds: int = 3) -> list[Figure]:
     """Seconds to compile value and gradient, against JAX, and against a straight line through chains of depth 30 to 1
-    000.
+    000; and to trace one operation.
     """
     systems = [OURS, "jax"] if named("jax").installed else [OURS]
     jobs = [Job("chain-compiled", depth, OURS) for depth in DEPTHS]
@@ -46,6 +47,7 @@ def compile_figures(rounds: int = 3) -> list[Figure]:
         DEPTHS, [seconds[Job("chain-compiled", depth, OURS)] for depth in DEPTHS]
     )
     return [
+        *tracing_figures(),
         *figures,
         Figure("straight line through the chains: at depth 0", intercept, "s"),
         Figure("straight line through the chains: each step", slope, "s"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.reports import Figure, imports, linalg, memory, scaling
+from benchmarks.reports import Figure, imports, linalg, memory, scaling, threads, tracing
 
 import wengert as wg
 
@@ -72,3 +72,24 @@ def test_compiled_factorisations_compute_what_is_computed_by_hand(name):
     expected, by_hand = factorisation.by_hand(*factorisation.data(6))
     np.testing.assert_allclose(value, expected, rtol=1e-10)
     np.testing.assert_allclose(gradient, by_hand, atol=1e-10)
+
+
+def test_the_traced_program_has_the_operations_that_it_says():
+    x = np.eye(8) + 0.1
+    graph = wg.trace(tracing.program(len(tracing.FORMS)), x, x)
+    assert len({node.primitive for node in graph.operations}) > 25
+    forward, both = tracing.tracing_figures(rounds=1, operations=60)
+    assert min(forward.value, both.value) > 0
+
+
+def test_thread_figures_leave_the_number_of_threads_as_it_was(monkeypatch):
+    from wengert.compiler.kernels.threads import THREADS  # the compiler, which other tests do not need
+
+    used = []
+    monkeypatch.setattr(threads, "programs", lambda: {"p": lambda: used.append(THREADS.value)})
+    monkeypatch.setattr(threads, "BLOCK", 1e-6)
+    before = THREADS.value
+    *_, worst = threads.thread_figures(rounds=2)
+    assert THREADS.value == before
+    assert {1, 2} <= set(used)
+    assert worst.value > 0

@@ -139,7 +139,7 @@ def test_the_loops_of_peaks_compute_what_they_say(monkeypatch):
     assert loops["read"](*arguments, 3 * x.size) == 3 * x.sum()
     loops["copy"](*arguments, x.size)
     assert (x == y).all()
-    turn = peaks.STRIDE * peaks._vector_bits() // 64
+    turn = peaks.STRIDE * peaks.vector_bits() // 64
     assert loops["fma"](*arguments, turn) == pytest.approx(1e-3 * turn)
     monkeypatch.setattr(peaks, "MEMORY", 2**16)
     monkeypatch.setattr(peaks, "ORDER", 8)

@@ -130,7 +130,9 @@ def check_derivatives(
 
     _, seconds = tape_gradients(slope, args, live)
     for i, second in zip(live, seconds, strict=True):
-        found, number = second.numpy(), lambda *a: slope(*a).item()
+        found: Any = second.numpy()
+        expected: Any
+        number = lambda *a: slope(*a).item()
         if found.size <= FEW:
             expected = numerical_gradient(number, args, i)
         else:

@@ -130,15 +130,13 @@ def check_derivatives(
 
     _, seconds = tape_gradients(slope, args, live)
     for i, second in zip(live, seconds, strict=True):
-        found: Any = second.numpy()
-        expected: Any
-        number = lambda *a: slope(*a).item()
+        found, number = second.numpy(), lambda *a: slope(*a).item()
         if found.size <= FEW:
             expected = numerical_gradient(number, args, i)
         else:
             directions_of_x = random_directions(np.asarray(args[i]))
-            expected = [slope_along(number, args, i, v) for v in directions_of_x]
-            found = [np.sum(np.real(np.conj(found) * v)) for v in directions_of_x]
+            expected = np.array([slope_along(number, args, i, v) for v in directions_of_x])
+            found = np.array([np.sum(np.real(np.conj(found) * v)) for v in directions_of_x])
         np.testing.assert_allclose(
             found, expected, rtol=10 * rtol, atol=10 * rtol, err_msg=f"second order, argument {i}"
         )

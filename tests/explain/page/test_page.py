@@ -4,11 +4,11 @@ what it shows.
 
 import json
 import re
-import time
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from tests.counted_calls import assert_linear
 from tests.explain.textbook import neuron, running
 
 from wengert.explain.explanation import explain
@@ -44,9 +44,9 @@ def data_of(explanation):
     return json.loads(Parts(explanation.html()).texts["data:script"])
 
 
-def many(x):
+def many(x, steps=3334):
     y = x
-    for _ in range(3334):
+    for _ in range(steps):
         y = 1.9 * y * (1 - y)
     return y
 
@@ -265,11 +265,8 @@ def test_arrays_that_the_program_brings_along_are_data():
     assert len(data["drawing"]["boxes"]) == len(data["steps"]["title"]) + 1
 
 
-def test_ten_thousand_operations_are_grouped_small_and_quick():
-    began = time.process_time()
-    explanation = explain(many, 0.3)
-    text = explanation.html()
-    assert time.process_time() - began < 5
+def test_ten_thousand_operations_are_grouped_and_small():
+    text = explain(lambda x: many(x), 0.3).html()
     assert len(text.encode()) < 10e6
     data = json.loads(Parts(text).texts["data:script"])
     assert len(data["steps"]["title"]) > 10_000
@@ -280,15 +277,8 @@ def test_ten_thousand_operations_are_grouped_small_and_quick():
     assert sorted([*inside, *alone]) == list(range(len(data["steps"]["title"])))
 
 
-def test_two_hundred_operations_are_drawn_within_two_seconds():
-    def f(x):
-        for _ in range(50):
-            x = np.sin(x) * x + np.cos(x)
-        return x
-
-    began = time.process_time()
-    explain(f, 0.3).html()
-    assert time.process_time() - began < 2
+def test_work_is_linear():
+    assert_linear(lambda steps: explain(lambda x: many(x, steps), 0.3).html(), 150)
 
 
 @pytest.mark.parametrize("name", CASES)

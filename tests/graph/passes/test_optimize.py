@@ -1,9 +1,9 @@
 import re
-import time
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
+from tests.counted_calls import assert_linear
 from tests.graph.passes.programs import SPECIAL, assert_close, assert_ordered, assert_same_bits, names, programs
 from tests.test_table import SHAPES, case_arguments, op_of, sample
 
@@ -169,19 +169,9 @@ def chain(x, depth):
     return y.sum()
 
 
-def test_time_is_linear():
-    def seconds(depth):
-        graph = trace(wg.grad(lambda x: chain(x, depth)), Spec((100_000,), np.dtype(float)))
-        taken = []
-        for _ in range(3):
-            start = time.perf_counter()
-            optimize(graph)
-            taken.append(time.perf_counter() - start)
-        return min(taken), len(graph.operations)
-
-    few, n = seconds(250)
-    many, m = seconds(1000)
-    assert many / few < 2.5 * m / n
+def test_work_is_linear():
+    graphs = {n: trace(wg.grad(lambda x, n=n: chain(x, n)), Spec((100_000,), np.dtype(float))) for n in (100, 400)}
+    assert_linear(lambda depth: optimize(graphs[depth]), 100)
 
 
 def test_deep_graphs_do_not_recurse():

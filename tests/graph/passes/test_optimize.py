@@ -1,4 +1,5 @@
 import re
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -163,14 +164,13 @@ def test_outputs_that_are_inputs_or_constants():
 
 
 def chain(x, depth):
-    y = x
-    for _ in range(depth):
-        y = np.sin(y * 1.0) * x + y
-    return y.sum()
+    """So many steps written out: a `for` would be one loop of the graph."""
+    return reduce(lambda y, _: np.sin(y * 1.0) * x + y, range(depth), x).sum()
 
 
 def test_work_is_linear():
     graphs = {n: trace(wg.grad(lambda x, n=n: chain(x, n)), Spec((100_000,), np.dtype(float))) for n in (100, 400)}
+    assert len(graphs[400].operations) > 3 * len(graphs[100].operations)
     assert_linear(lambda depth: optimize(graphs[depth]), 100)
 
 

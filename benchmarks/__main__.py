@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks import tables
 from benchmarks.agreement import DisagreementError
-from benchmarks.eager_figures import EAGER, EAGER_PEER, eager_figures, is_eager
+from benchmarks.eager_figures import EAGER, EAGER_PEER, WARM, eager_figures, is_eager
 from benchmarks.family_tables import family_figures, family_tables
 from benchmarks.peaks import peak_figures
 from benchmarks.reports import CONTROL_REPORTS, REPORTS, Figure
@@ -134,8 +134,10 @@ def measure_workloads(names: Sequence[str], options: argparse.Namespace) -> list
         for size in EVERY_WORKLOAD[name].sizes:
             if size in options.size:
                 print(f"{name} ({size}) ...", file=sys.stderr)
-                peers, subject = ([EAGER_PEER], EAGER) if options.eager else (options.peers, None)
-                measurements.append(measure(EVERY_WORKLOAD[name], size, peers, options.rounds, subject=subject))
+                peers, subject, warm = ([EAGER_PEER], EAGER, WARM) if options.eager else (options.peers, None, 0.0)
+                measurements.append(
+                    measure(EVERY_WORKLOAD[name], size, peers, options.rounds, subject=subject, warm=warm)
+                )
     return measurements
 
 

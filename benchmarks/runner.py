@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 
@@ -47,10 +48,25 @@ def observed(workload: Workload, size: str, system: str) -> list[np.ndarray]:
     return [np.asarray(a) for a in workload.observe(workload.data(workload.sizes[size]), arrays)]
 
 
+def repeat(run: Run, seconds: float) -> None:
+    """Call a function until so many seconds have passed."""
+    start = perf_counter()
+    while perf_counter() - start < seconds:
+        run()
+
+
 def measure(
-    workload: Workload, size: str, peers: Sequence[str], rounds: int, block: float = BLOCK, subject: str | None = None
+    workload: Workload,
+    size: str,
+    peers: Sequence[str],
+    rounds: int,
+    block: float = BLOCK,
+    subject: str | None = None,
+    warm: float = 0.0,
 ) -> Measurement:
     """Compare and time; `subject` is another face of Wengert than the one that the workload measures.
+
+    Each system runs for `warm` seconds before: a loop of eager operations becomes faster after its first steps.
 
     Raises DisagreementError, before anything is timed, if a system computes something else than the reference.
     """
@@ -61,7 +77,10 @@ def measure(
     for name in systems:
         what = f"{named(name).title} on {workload.name} ({size})"
         check(what, observed(workload, size, name), reference, workload.tolerance)
-    seconds = best_of_rounds({name: prepared(workload, size, name) for name in systems}, rounds, block)
+    runs = {name: prepared(workload, size, name) for name in systems}
+    for run in runs.values():
+        repeat(run, warm)
+    seconds = best_of_rounds(runs, rounds, block)
     given = workload.targets.get(size, {}) if subject == workload.subject else {}
     targets = {peer: target for peer, target in given.items() if peer in seconds}
     return Measurement(workload.name, size, seconds, targets, tuple(n for n in wanted if n not in systems), subject)

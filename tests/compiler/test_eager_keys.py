@@ -18,27 +18,6 @@ DTYPES = ["f8", "f4"]
 GATHER, SCATTER = TABLE["gather"], TABLE["scatter"]
 
 
-@pytest.fixture
-def at_once(monkeypatch):
-    """Programs are compiled at the first large call."""
-    monkeypatch.setattr(native, "PAYS", 0)
-
-
-@pytest.fixture
-def native_calls(monkeypatch):
-    """The operations that are asked for native code, and whether they had some."""
-    asked = []
-    run = native.run_natively
-
-    def ask(primitive, *rest):
-        found = run(primitive, *rest)
-        asked.append((primitive.name, found is not None))
-        return found
-
-    monkeypatch.setattr(native, "run_natively", ask)
-    return asked
-
-
 def indices(length, shape=(N,), dtype="i8"):
     """Integers from both sides, some of them equal."""
     return RNG.integers(-length, length, shape).astype(dtype)

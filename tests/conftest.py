@@ -1,4 +1,4 @@
-"""For all tests: compiled programs, and modules that other processes import, are kept in folders of the session."""
+"""For all tests: folders of the session for programs and bytecode, and what tests of large eager calls share."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import sys
 
 import pytest
 from tests.control.trials import add_trials
+
+from wengert.core import native
 
 add_trials()
 
@@ -32,3 +34,24 @@ def session_folders(request, tmp_path_factory):
             patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
             patch.setenv("PYTHONPYCACHEPREFIX", str(folder / "bytecode"))
         yield
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Kernels and programs are compiled at the first large call."""
+    monkeypatch.setattr(native, "PAYS", 0)
+
+
+@pytest.fixture
+def native_calls(monkeypatch):
+    """The operations that are asked for native code, and whether they had some."""
+    asked = []
+    run = native.run_natively
+
+    def ask(primitive, *rest):
+        found = run(primitive, *rest)
+        asked.append((primitive.name, found is not None))
+        return found
+
+    monkeypatch.setattr(native, "run_natively", ask)
+    return asked

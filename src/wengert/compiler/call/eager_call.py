@@ -43,7 +43,7 @@ def program_of(
     signature = EntrySignature([Argument("array", spec) for spec in specs], node.spec) if is_supported() else None
     with LOCK:
         program = load_or_compile(Graph(inputs, outputs), signature, primitive.name)
-    return None if program.build.program.fallbacks else program
+    return program if program.build.program.is_native else None
 
 
 def run_alone(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.compiler.call.eager_call import LARGEST_ALONE
 from wengert.compiler.kernels.threads import THREADS
 from wengert.core import native
 from wengert.core.native import LargeSignatures, native_call
@@ -176,9 +177,42 @@ def test_stacks_and_their_gradients_are_those_of_lapack(f, order, at_once, nativ
         np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-11)
 
 
-def test_one_matrix_is_left_to_lapack(at_once):
-    a = spd(1, 80)[0]
-    assert native_call.of(TABLE["cholesky"])([a], {}) is None
+@pytest.mark.parametrize("primitive", STACKS, ids=lambda p: p.name)
+def test_one_large_matrix_is_left_to_numpy(primitive):
+    params = primitive.trial.cases[0].params
+    for order in (LARGEST_ALONE, LARGEST_ALONE + 1):
+        a, b, factors = spd(1, order)[0], RNG.normal(size=(order, 1)), np.empty((0, order))
+        operands = {"solve": (a, b, factors), "solve_triangular": (a, b), "cholesky_pull": (a, a)}.get(
+            primitive.name, (a,)
+        )
+        found = native_call.of(primitive)(operands, params)
+        if order > LARGEST_ALONE:
+            assert found is None
+        else:
+            np.testing.assert_allclose(found, plain_impl(primitive)(*operands, **params), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("layout", [lambda b: b, lambda b: np.asfortranarray(b), lambda b: b[:, ::-1]])
+@pytest.mark.parametrize("order", [3, 40])
+def test_many_right_hand_sides_of_one_matrix(order, layout, at_once, native_calls, monkeypatch):
+    a, b = np.tril(spd(1, order)[0]), layout(RNG.normal(size=(order, native.STACK_ARRAY // order + 1)))
+    f = lambda a, b: (wg.linalg.solve_triangular(a, b, lower=True) ** 2).sum()
+    found = wg.grad(f, (0, 1))(a, b)
+    assert ("solve_triangular", True) in native_calls
+    monkeypatch.setattr(native, "IS_ON", False)
+    for x, y in zip(found, wg.grad(f, (0, 1))(a, b), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-12)
+
+
+def test_matrices_that_run_one_after_the_other_count_more(at_once, native_calls):
+    a = spd(32)
+    wg.linalg.inv(a)
+    wg.linalg.solve_triangular(a, a)
+    assert native_calls == [("solve_triangular", True)]
+    native_calls.clear()
+    wg.linalg.solve_triangular(a[0], a[0])
+    wg.linalg.solve_triangular(np.ones((0, 3, 3)), a[0])
+    assert not native_calls
 
 
 @pytest.mark.parametrize("order", [3, 13])

@@ -1,4 +1,4 @@
-"""Reductions and stacks of matrices on large arrays become programs when their signatures come again."""
+"""Reductions, sorting and stacks of matrices on large arrays become programs when their signatures come again."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from wengert.core.native import LargeSignatures, native_call
 from wengert.core.primitive import TABLE, plain_impl
 
 RNG = np.random.default_rng(0)
+OTHERS = ("gather", "scatter", "argsort")
 NATIVE = [
-    p
-    for p in native_call
-    if isinstance(getattr(p.impl, "large_calls", None), LargeSignatures) and p.name not in ("gather", "scatter")
+    p for p in native_call if isinstance(getattr(p.impl, "large_calls", None), LargeSignatures) and p.name not in OTHERS
 ]
 REDUCTIONS = [p for p in NATIVE if p.kind in ("reduction", "linear") or p.name == "softmax_weights"]
 STACKS = [p for p in NATIVE if p not in REDUCTIONS]
@@ -122,6 +121,27 @@ def test_threads_do_not_change_bits(at_once, monkeypatch):
         monkeypatch.setattr(THREADS, "value", threads)
         results.append([wg.sum(x).tobytes(), wg.sum(x, 0).tobytes(), wg.mean(x, 1).tobytes(), wg.prod(x, 0).tobytes()])
     assert results[0] == results[1] == results[2]
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_orders_are_those_of_numpy(dtype, axis, at_once, native_calls):
+    x = RNG.normal(size=(90, 70)).round(1).astype(dtype)  # many are equal
+    x[3], x[5, ::2], x[7], x[9, 1::2] = np.nan, -0.0, np.inf, 0.0
+    expected = np.argsort(x, axis, kind="stable")
+    for given in (x, np.asfortranarray(x), x[::-1][::-1]):
+        found = wg.argsort(given, axis)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(wg.sort(wg.tensor(x), axis).numpy(), np.sort(x, axis))
+    assert native_calls.count(("argsort", True)) == 4
+
+
+def test_other_kinds_of_sorting_are_left_to_numpy(at_once, native_calls):
+    x = RNG.normal(size=native.SORTED_ARRAY).round(1)
+    wg.argsort(x, kind="quicksort")
+    wg.argsort(x[1:])
+    assert not native_calls
 
 
 def test_small_arrays_do_not_ask(at_once, native_calls):

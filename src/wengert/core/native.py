@@ -9,9 +9,9 @@ of elements. From then on a vector kernel runs them, which is compiled, or read 
 has the same results each time, and a few calls cost nothing. The functions of a kernel may differ from NumPy's in the
 last digit; arithmetic does not.
 
-Reductions and operations on matrices follow the same rule for each signature (`LargeSignatures`), because their
-programs have shapes. Convolutions and pooling are native from the first large call on. `WENGERT_EAGER_KERNELS=0` leaves
-everything to NumPy. The compiler is imported when it is first needed; NumPy runs what has no program.
+Reductions, sorting and operations on matrices follow the same rule for each signature (`LargeSignatures`), because
+their programs have shapes. Convolutions and pooling are native from the first large call on. `WENGERT_EAGER_KERNELS=0`
+leaves everything to NumPy. The compiler is imported when it is first needed; NumPy runs what has no program.
 """
 
 from __future__ import annotations
@@ -49,6 +49,8 @@ STACK_ARRAY, STACKED = 1 << 12, 32
 """The same for operations on stacks of matrices."""
 CALL_OF_LAPACK = 192
 """So many elements take as long as a call of LAPACK in Python."""
+SORTED_ARRAY, SORTED = 1 << 12, 64
+"""The same for stable sorting."""
 KEY_ARRAY, AT_KEY = 1 << 12, 16
 """The same for reads and additions at a key with arrays: the least number of elements of its last array."""
 MOST_SIGNATURES = 256
@@ -239,6 +241,22 @@ def for_reductions(impl: Callable[..., Any]) -> Callable[..., Any]:
     text = f"lambda x, {given}: run((x,), {{{named}}}) if {is_large} else impl(x, {given})"
     run: Callable[..., Any] = eval(text, {"run": calls.run, "ndarray": np.ndarray, "impl": impl})
     run.__defaults__ = impl.__defaults__
+    return attach(run, impl, calls)
+
+
+def for_sorting(impl: Callable[..., Any]) -> Callable[..., Any]:
+    """The implementation of an operation that sorts, with programs for large arrays whose equal elements stay in order.
+
+    Other kinds of sorting are NumPy's, whose order of equal elements native code does not have.
+    """
+    calls = LargeSignatures(impl, SORTED)
+    ndarray = np.ndarray
+
+    def run(x: Any, axis: int, kind: str | None) -> Any:
+        if x.__class__ is ndarray and x.size >= SORTED_ARRAY and kind == "stable":
+            return calls.run((x,), {"axis": axis, "kind": kind})
+        return impl(x, axis=axis, kind=kind)
+
     return attach(run, impl, calls)
 
 

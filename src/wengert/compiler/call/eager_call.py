@@ -13,7 +13,16 @@ from wengert.compiler.call.backward_programs import as_laid_out
 from wengert.compiler.entry.entry_signature import EntrySignature
 from wengert.compiler.entry.entry_values import Argument
 from wengert.compiler.entry.python_objects import is_supported
-from wengert.compiler.forms.lowering import FLOATS, Alternatives, Gather, Reduction, Scatter, expansion, lowering
+from wengert.compiler.forms.lowering import (
+    FLOATS,
+    Alternatives,
+    Gather,
+    Reduction,
+    Routine,
+    Scatter,
+    expansion,
+    lowering,
+)
 from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
 from wengert.compiler.schedule.gather import INDEX_DTYPES
 from wengert.core.aspects import primitive_of
@@ -158,5 +167,7 @@ for primitive in TABLE.values():
             native_call.enter(partial(run_at_key, primitive), primitive)
         elif isinstance(native_code, Alternatives):
             native_call.enter(partial(run_stack, primitive), primitive)
+        elif isinstance(native_code, Routine):
+            native_call.enter(partial(run_alone, primitive), primitive)
         elif isinstance(native_code, Reduction) or expansion.of(primitive) is not None:
             native_call.enter(partial(run_reduction, primitive), primitive)

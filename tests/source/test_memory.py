@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from wengert.source.memory import Memory, NumPyState, is_same_state
 
 
-def state_after(draws: int) -> tuple:
+def state_after(draws: int) -> Any:
     generator = np.random.RandomState()
     generator.random_sample(draws)
     return generator.get_state()

@@ -127,6 +127,7 @@ def optimize_quickly(module: llvm.ModuleRef, translator: llvm.TargetMachine) -> 
     """Run few passes, whose time is proportional to the length of the code."""
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
+    passes.add_global_dead_code_eliminate_pass()  # most entries need few of the functions that they may call
     passes.add_sroa_pass()
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()

@@ -11,9 +11,12 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from wengert.control.bodies import Live, Pulled, gradient_primitive, pull_body
 from wengert.control.call import Call, call_operation, has_history, pull_call
 from wengert.control.values import is_smooth
+from wengert.core import native
 from wengert.core.array import Array
 from wengert.core.levels import find_own, is_own, payloads, strip_level
 from wengert.core.primitive import Primitive
@@ -22,6 +25,7 @@ from wengert.graph.graph import Graph, is_traced
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual, zeros_like
+from wengert.modes.outlines import ArrayHolder
 from wengert.modes.taylor import Jet
 from wengert.modes.tensor import Tensor, record_result, split_operands
 from wengert.transforms.products import conjugate, jvp, vjp
@@ -75,6 +79,7 @@ class CompiledCall(Call):
         )
         pulled, count = pull_body(self.signature.graph, live), len(self.specs)
         outs = forward(*values)
+        native.met_large |= any(np.size(y) >= native.EXPENSIVE_ARRAY for y in outs)
         gradient = CompiledGradient(self, pulled, live, outs[count:])
         parameters = {"gradient": gradient}
         found = record_result(gradient_of(self.name), top.level, parameters, values, parents, constants, outs[:count])
@@ -119,26 +124,47 @@ class CompiledCall(Call):
         return tuple([Batched(y, top.level) for y in whole(*payloads(x, own))])
 
 
-class CompiledGradient:
+class CompiledGradient(ArrayHolder):
     """The backward pass of one call: a compiled function of inputs that it uses, of residuals, and of cotangents."""
 
     def __init__(self, call: CompiledCall, pulled: Pulled, live: Live, residuals: Sequence[Any]):
         self.call, self.pulled, self.live = call, pulled, live
         inputs = pulled.backward.inputs[len(pulled.uses) :]
-        self.residuals = [x if node.weak is None else node.weak(x) for x, node in zip(residuals, inputs, strict=False)]
+        self.arrays = [x if node.weak is None else node.weak(x) for x, node in zip(residuals, inputs, strict=False)]
+        self.outline = call.signature, live
 
     def pull_through(self, t: Sequence[Any], operands: Sequence[Any]) -> Sequence[Any]:
         """The cotangents of the live operands."""
         if any(isinstance(v, Array) for v in (*t, *operands)):
             return pull_call(self.call, t, operands, self.live)
         pulled, live = self.pulled, self.live
-        given = tuple([c is not None for c, alive in zip(t, pulled.live, strict=True) if alive])
-        backward = self.call.signature.derive(
-            "backward pass", (live, given), lambda graph: make_backward(pull_body(graph, live).backward, given)
+        return self.run_backward(
+            t,
+            operands,
+            lambda given: self.call.signature.derive(
+                "backward pass", (live, given), lambda _: make_backward(pulled.backward, given)
+            ),
         )
+
+    def run_backward(
+        self, t: Sequence[Any], operands: Sequence[Any], function_of: Callable[[Live], Callable[..., Any]]
+    ) -> list[Any]:
+        """The cotangents of the live operands, from a function for the cotangents that are given."""
+        pulled = self.pulled
+        given = tuple([c is not None for c, alive in zip(t, pulled.live, strict=True) if alive])
         cotangents = [c for c, alive in zip(t, pulled.live, strict=True) if alive and c is not None]
-        found = iter(backward(*[operands[i] for i in pulled.uses], *self.residuals, *cotangents))
-        return [next(found) if alive else None for alive in live]
+        found = iter(function_of(given)(*[operands[i] for i in pulled.uses], *self.arrays, *cotangents))
+        return [next(found) if alive else None for alive in self.live]
+
+    def with_arrays(self, arrays: Sequence[Any]) -> ArrayHolder:
+        return InlinedGradient(self.call, self.pulled, self.live, arrays)
+
+
+class InlinedGradient(CompiledGradient):
+    """The same pass as a part of a larger trace: its operations run one by one, on symbols."""
+
+    def pull_through(self, t: Sequence[Any], operands: Sequence[Any]) -> Sequence[Any]:
+        return self.run_backward(t, operands, lambda given: make_backward(self.pulled.backward, given))
 
 
 def graph_function(graph: Graph) -> Callable[..., Any]:

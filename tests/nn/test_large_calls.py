@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import pytest
 
@@ -43,6 +45,7 @@ def compiled(monkeypatch):
     monkeypatch.setattr(large_calls, "compile_function", compile_function)
     monkeypatch.setattr(large_calls, "PAYS", 0)
     monkeypatch.setattr(large_calls, "SEEN", {})
+    monkeypatch.setattr(large_calls, "KNOWN", {})
     return names
 
 
@@ -134,3 +137,39 @@ def test_warnings_are_those_of_numpy(compiled):
 def test_errors_name_the_function(compiled):
     with pytest.raises(ValueError, match="layer_norm with normalized_shape"):
         functional.layer_norm(np.ones((ROWS, WIDTH)), 7)
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs"), [((), {}), ((WIDTH,), {"normalized_shape": WIDTH}), ((1, 2, 3, 4, 5), {}), ((), {"shape": 2})]
+)
+def test_wrong_arguments(args, kwargs, compiled):
+    with pytest.raises(TypeError, match="layer_norm"):
+        functional.layer_norm(np.ones((ROWS, WIDTH)), *args, **kwargs)
+
+
+def test_some_arguments_are_constants(compiled):
+    x, w = RNG.normal(size=(ROWS, WIDTH)), wg.tensor(RNG.normal(size=WIDTH), requires_grad=True)
+    functional.layer_norm(x, WIDTH, w).sum().backward()
+    centred = x - x.mean(1, keepdims=True)
+    np.testing.assert_allclose(w.grad.numpy(), (centred / np.sqrt(x.var(1, keepdims=True) + 1e-5)).sum(0), rtol=1e-10)
+    assert functional.layer_norm(x, WIDTH, w.detach()).grad_fn is None
+    with wg.no_grad():
+        assert functional.layer_norm(x, WIDTH, w).grad_fn is None
+
+
+def test_tensors_of_two_levels(compiled):
+    x, w, u = RNG.normal(size=(ROWS, WIDTH)), RNG.normal(size=WIDTH), RNG.normal(size=(ROWS, WIDTH))
+    inner = lambda w, x: wg.grad(lambda x: (functional.layer_norm(x, WIDTH, w) ** 3).sum())(x)
+    found = wg.grad(lambda w: (inner(w, x) * u).sum())(w)
+    step, v = 1e-6, RNG.normal(size=WIDTH)
+    slope = ((inner(w + step * v, x) - inner(w - step * v, x)) * u).sum() / (2 * step)
+    np.testing.assert_allclose(found @ v, slope, rtol=1e-6)
+    assert compiled
+
+
+def test_memory_is_released(compiled):
+    x = wg.tensor(RNG.normal(size=(ROWS, WIDTH)), requires_grad=True)
+    y = functional.gelu(x * 2.0)
+    kept = weakref.ref(y.value)
+    del y
+    assert kept() is None

@@ -20,7 +20,7 @@ from wengert.core import native
 from wengert.core.array import Array
 from wengert.core.levels import find_own, is_own, payloads, strip_level
 from wengert.core.primitive import Primitive
-from wengert.core.tree import flatten
+from wengert.core.tree import Structure, flatten
 from wengert.graph.graph import Graph, is_traced
 from wengert.modes import recording
 from wengert.modes.batch import Batched
@@ -42,9 +42,27 @@ def operation_of(name: str) -> Primitive:
 
 
 @lru_cache(1024)
+def list_structure(length: int) -> Structure:
+    """The structure of a list of leaves."""
+    return flatten([0] * length)[1]
+
+
+@lru_cache(1024)
 def gradient_of(name: str) -> Primitive:
     """The operation that stands on the tape for a call that has kept what its backward pass needs."""
     return gradient_primitive(name)
+
+
+def record_call(signature: Signature, x: Sequence[Any]) -> tuple[Any, ...]:
+    """The results of a call on arrays and tensors of one level, of which some have a history, while all is recorded.
+
+    Nothing is asked of the arguments: the signature must be theirs, and of a function that captures nothing.
+    """
+    call = CompiledCall(signature, x)
+    top = next(a for a in x if a.__class__ is Tensor)
+    outs = call.in_reverse_mode(operation_of(signature.name), top, x)
+    call.arrays = []  # the tape keeps what it needs
+    return outs
 
 
 class CompiledCall(Call):
@@ -59,7 +77,7 @@ class CompiledCall(Call):
         self.arrays = [*[x for x in leaves if is_traced(x)], *signature.captured]
         self.has_values = True
         self.is_tracked = has_history(self.arrays)
-        self.structure_out = flatten([0] * len(signature.graph.outputs))[1]
+        self.structure_out = list_structure(len(signature.graph.outputs))
         self.specs = [node.spec for node in signature.graph.outputs]
 
     def run(self, x: Sequence[Any]) -> tuple[Any, ...]:

@@ -173,3 +173,69 @@ def test_memory_is_released(compiled):
     kept = weakref.ref(y.value)
     del y
     assert kept() is None
+
+
+def attention_problem(length=48, keys=56):
+    rng = np.random.default_rng(2)
+    shapes = [(3, 4, length, 24), (3, 4, keys, 24), (3, 4, keys, 16)]
+    masks = rng.uniform(size=(length, keys)) > 0.3, rng.normal(size=(4, length, keys))
+    return [rng.normal(size=shape) for shape in shapes], masks
+
+
+@pytest.mark.parametrize("mask", [None, 0, 1])
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("is_compiled_pass", [False, True])
+def test_attention_stores_no_weights(mask, is_causal, is_compiled_pass, compiled, monkeypatch):
+    arrays, masks = attention_problem()
+    monkeypatch.setattr(native, "PAYS", 0 if is_compiled_pass else native.PAYS)
+
+    def differentiate():
+        tensors = [wg.tensor(a, requires_grad=True) for a in arrays]
+        given = None if mask is None else masks[mask]
+        out = functional.scaled_dot_product_attention(*tensors, given, is_causal=is_causal)
+        kept = out.node.parents[0].params["gradient"].arrays if out.grad_fn.name == "attend" else ()
+        (out * np.cos(np.arange(out.size)).reshape(out.shape)).sum().backward()
+        return kept, [out.detach().numpy(), *[t.grad.numpy() for t in tensors]]
+
+    kept, found = differentiate()
+    assert compiled == ["attend"]
+    assert max(a.size for a in kept) < 3 * 4 * 48 * 56
+    monkeypatch.setattr(native, "IS_ON", False)
+    for a, b in zip(found, differentiate()[1], strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-12 * np.abs(b).max())
+
+
+def test_attention_with_a_mask_that_is_learned(compiled, monkeypatch):
+    arrays, (_, mask) = attention_problem()
+    f = lambda mask: (functional.scaled_dot_product_attention(*arrays, mask) ** 2).sum()
+    w = wg.tensor(mask, requires_grad=True)
+    f(w).backward()
+    v, step = np.random.default_rng(3).normal(size=mask.shape), 1e-5
+    slope = (f(mask + step * v) - f(mask - step * v)) / (2 * step)
+    np.testing.assert_allclose(np.sum(w.grad.numpy() * v), slope, rtol=1e-7)
+
+
+def test_attention_of_views(compiled):
+    x = RNG.normal(size=(2, 64, 3, 4, 16))
+
+    def attended(x):
+        q, k, v = (np.swapaxes(x[:, :, i], 1, 2) for i in range(3))
+        return (functional.scaled_dot_product_attention(q, k, v) ** 2).sum()
+
+    w = wg.tensor(x, requires_grad=True)
+    attended(w).backward()
+    v, step = RNG.normal(size=x.shape), 1e-5
+    slope = (attended(x + step * v) - attended(x - step * v)) / (2 * step)
+    np.testing.assert_allclose(np.sum(w.grad.numpy() * v), slope, rtol=1e-7)
+    assert "attend" in compiled
+
+
+def test_a_query_that_sees_no_key(compiled):
+    (q, k, v), (mask, _) = attention_problem()
+    mask[3] = False
+    tensors = [wg.tensor(a, requires_grad=True) for a in (q, k, v)]
+    out = functional.scaled_dot_product_attention(*tensors, mask)
+    assert (out[:, :, 3].detach().numpy() == 0).all()
+    out.sum().backward()
+    assert (tensors[0].grad.numpy()[:, :, 3] == 0).all()
+    assert all(np.isfinite(t.grad.numpy()).all() for t in tensors)

@@ -24,11 +24,14 @@ from wengert.modes.tensor import Tensor
 from wengert.ops.reductions.sums import sum as sum_
 from wengert.transforms.products import stop_gradient
 
-PAYS = 1 << 24
-"""The number of elements of calls with the same shapes before they are compiled."""
+PAYS = 1 << 22
+"""The number of elements of calls with the same shapes before they are compiled: operations of NumPy take some twenty
+nanoseconds for each of them, forward and backward, and compilers about as long as for all of these."""
 MOST_PROGRAMS = 256
 """The number of different calls that are counted, and of functions that are kept."""
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+NATIVE = (*FLOATS, np.dtype(np.bool_))
+"""The dtypes of the first array, and of the others."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -49,10 +52,11 @@ KNOWN: dict[Any, LargeFunction | None] = {}
 """What was compiled, by the same keys; None where there is no compiler."""
 
 
-def compiled_if_large(*arrays: str) -> Callable[[F], F]:
+def compiled_if_large(*arrays: str, work: Callable[..., int] = lambda x, *_: x.size) -> Callable[[F], F]:
     """A decorator: large calls are compiled. `arrays` names the arguments that are arrays, or None; the first decides.
 
-    All other arguments are constants of the program.
+    All other arguments are constants of the program. `work` gives the number of elements that a call takes time for,
+    from its arrays.
     """
 
     def decorate(function: F) -> F:
@@ -67,7 +71,7 @@ def compiled_if_large(*arrays: str) -> Callable[[F], F]:
                 arguments = {**defaults, **dict(zip(names, (input, *args), strict=False)), **kwargs}
                 is_valid = len(args) < len(names) == len(arguments) and kwargs.keys().isdisjoint(names[: len(args) + 1])
                 if is_valid:
-                    return run_large(function, arrays, value.size, arguments)
+                    return run_large(function, arrays, work, arguments)
             return function(input, *args, **kwargs)  # which raises the error if arguments are not valid
 
         return run  # type: ignore[return-value]  # it has the signature of the function
@@ -75,22 +79,22 @@ def compiled_if_large(*arrays: str) -> Callable[[F], F]:
     return decorate
 
 
-def run_large(function: Callable[..., Any], names: tuple[str, ...], size: int, arguments: dict[str, Any]) -> Any:
-    """The result of a function on arrays of so many elements."""
+def run_large(
+    function: Callable[..., Any], names: tuple[str, ...], work: Callable[..., int], arguments: dict[str, Any]
+) -> Any:
+    """The result of a function on large arrays."""
     given = {name: arguments[name] for name in names if arguments[name] is not None}
     constants = tuple([item for item in arguments.items() if item[0] not in given])
     values = [x.value if x.__class__ is Tensor else x for x in given.values()]
-    if (
-        not all(x.__class__ is np.ndarray and x.dtype in FLOATS for x in values)
-        or recording.current_trace() is not None
-    ):
+    are_arrays = all(x.__class__ is np.ndarray and x.dtype in NATIVE for x in values)
+    if not are_arrays or values[0].dtype not in FLOATS or recording.current_trace() is not None:
         return function(**arguments)
     try:
         key = function, tuple(given), constants, tuple([(x.shape, x.dtype) for x in values])
         if key not in KNOWN:
             if len(SEEN) >= MOST_PROGRAMS:
                 SEEN.clear()
-            seen = SEEN[key] = min(SEEN.get(key, 0) + size, PAYS)
+            seen = SEEN[key] = min(SEEN.get(key, 0) + work(*values), PAYS)
             if seen < PAYS:
                 return function(**arguments)
             if len(KNOWN) >= MOST_PROGRAMS:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wengert.compiler.forms.attention import block_attention
+from wengert.compiler.forms.blocked_attention import ATTENTION
 from wengert.control.bodies import Live, Pulled, gradient_primitive, pull_body
 from wengert.control.call import Call, call_operation, has_history, pull_call
 from wengert.control.values import is_smooth
@@ -22,12 +24,15 @@ from wengert.core.levels import find_own, is_own, payloads, strip_level
 from wengert.core.primitive import Primitive
 from wengert.core.tree import Structure, flatten
 from wengert.graph.graph import Graph, is_traced
+from wengert.graph.ir import is_a
+from wengert.graph.passes import REWRITES, run_until_stable
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual, zeros_like
 from wengert.modes.outlines import ArrayHolder
 from wengert.modes.taylor import Jet
 from wengert.modes.tensor import Tensor, record_result, split_operands
+from wengert.ops.special.entropy import softmax_weights
 from wengert.transforms.products import conjugate, jvp, vjp
 from wengert.transforms.vmap import vmap
 
@@ -93,18 +98,21 @@ class CompiledCall(Call):
         if not any(live) or not recording.is_recording() or any(isinstance(v, Array) for v in values):
             return super().in_reverse_mode(primitive, top, x)
         forward = self.signature.derive(
-            "forward pass", live, lambda graph: graph_function(pull_body(graph, live).forward)
+            "forward pass", live, lambda graph: graph_function(without_repeats(pull_graph(graph, live).forward))
         )
-        pulled, count = pull_body(self.signature.graph, live), len(self.specs)
-        outs = forward(*values)
+        pulled, count = pull_graph(self.signature.graph, live), len(self.specs)
+        values = [as_contiguous(v) for v in values]  # once for both passes
+        results = pulled.forward.outputs
+        found = dict(zip(dict.fromkeys(results), forward(*values), strict=True))
+        outs = [found[node] for node in results]
         native.met_large |= any(np.size(y) >= native.EXPENSIVE_ARRAY for y in outs)
         gradient = CompiledGradient(self, pulled, live, outs[count:])
         parameters = {"gradient": gradient}
-        found = record_result(gradient_of(self.name), top.level, parameters, values, parents, constants, outs[:count])
-        for y, alive in zip(found, pulled.live, strict=True):
+        primal = record_result(gradient_of(self.name), top.level, parameters, values, parents, constants, outs[:count])
+        for y, alive in zip(primal, pulled.live, strict=True):
             if not alive:
                 y.node = None
-        return tuple(found)
+        return tuple(primal)
 
     def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:
         given = tuple([c is not None for c in t])
@@ -183,6 +191,29 @@ class InlinedGradient(CompiledGradient):
 
     def pull_through(self, t: Sequence[Any], operands: Sequence[Any]) -> Sequence[Any]:
         return self.run_backward(t, operands, lambda given: make_backward(self.pulled.backward, given))
+
+
+def as_contiguous(x: Any) -> Any:
+    """An array as native entries take it: as it is, or a copy."""
+    return x if x.__class__ is not np.ndarray or x.flags.c_contiguous else x.copy()
+
+
+def pull_graph(graph: Graph, live: Live) -> Pulled:
+    """The two parts of a graph, for derivatives with respect to its live inputs; attention is in blocks in both."""
+    return pull_body(graph, live, rewrite=block_both)
+
+
+def block_both(whole: Graph) -> Graph:
+    """A graph and its backward pass with attention in blocks, so that no weights are kept for the derivative."""
+    if not any(is_a(node, softmax_weights) for node in whole.operations):
+        return whole
+    blocked = block_attention(run_until_stable(whole, REWRITES))
+    return blocked if any(node.primitive is ATTENTION for node in blocked.operations) else whole
+
+
+def without_repeats(graph: Graph) -> Graph:
+    """A graph with each of its outputs once: a result that the backward pass needs is not stored twice."""
+    return Graph(graph.inputs, list(dict.fromkeys(graph.outputs)))
 
 
 def graph_function(graph: Graph) -> Callable[..., Any]:

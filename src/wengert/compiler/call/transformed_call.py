@@ -16,7 +16,7 @@ import numpy as np
 from wengert.compiler.forms.attention import block_attention
 from wengert.compiler.forms.blocked_attention import ATTENTION
 from wengert.control.bodies import Live, Pulled, gradient_primitive, pull_body
-from wengert.control.call import Call, call_operation, has_history, pull_call
+from wengert.control.call import Call, call_operation, pull_call
 from wengert.control.values import is_smooth
 from wengert.core import native
 from wengert.core.array import Array
@@ -63,11 +63,8 @@ def record_call(signature: Signature, x: Sequence[Any]) -> tuple[Any, ...]:
 
     Nothing is asked of the arguments: the signature must be theirs, and of a function that captures nothing.
     """
-    call = CompiledCall(signature, x)
     top = next(a for a in x if a.__class__ is Tensor)
-    outs = call.in_reverse_mode(operation_of(signature.name), top, x)
-    call.arrays = []  # the tape keeps what it needs
-    return outs
+    return CompiledCall(signature, ()).in_reverse_mode(operation_of(signature.name), top, x)
 
 
 class CompiledCall(Call):
@@ -81,7 +78,6 @@ class CompiledCall(Call):
         self.name, self.signature = signature.name, signature
         self.arrays = [*[x for x in leaves if is_traced(x)], *signature.captured]
         self.has_values = True
-        self.is_tracked = has_history(self.arrays)
         self.structure_out = list_structure(len(signature.graph.outputs))
         self.specs = [node.spec for node in signature.graph.outputs]
 
@@ -102,10 +98,9 @@ class CompiledCall(Call):
         )
         pulled, count = pull_graph(self.signature.graph, live), len(self.specs)
         values = [as_contiguous(v) for v in values]  # once for both passes
-        results = pulled.forward.outputs
-        found = dict(zip(dict.fromkeys(results), forward(*values), strict=True))
-        outs = [found[node] for node in results]
-        native.met_large |= any(np.size(y) >= native.EXPENSIVE_ARRAY for y in outs)
+        found = forward(*values)
+        outs = [found[i] for i in output_places(pulled.forward)]
+        native.met_large |= max([y.size for y in outs]) >= native.EXPENSIVE_ARRAY
         gradient = CompiledGradient(self, pulled, live, outs[count:])
         parameters = {"gradient": gradient}
         primal = record_result(gradient_of(self.name), top.level, parameters, values, parents, constants, outs[:count])
@@ -214,6 +209,13 @@ def block_both(whole: Graph) -> Graph:
 def without_repeats(graph: Graph) -> Graph:
     """A graph with each of its outputs once: a result that the backward pass needs is not stored twice."""
     return Graph(graph.inputs, list(dict.fromkeys(graph.outputs)))
+
+
+@lru_cache(1024)
+def output_places(graph: Graph) -> list[int]:
+    """The number of each output among those of the graph without repeats."""
+    numbers = {node: i for i, node in enumerate(dict.fromkeys(graph.outputs))}
+    return [numbers[node] for node in graph.outputs]
 
 
 def graph_function(graph: Graph) -> Callable[..., Any]:

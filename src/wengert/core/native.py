@@ -300,9 +300,10 @@ def for_stacks(impl: Callable[..., Any], calls_for_each: int = 0) -> Callable[..
     """
     calls = LargeSignatures(impl, STACKED)
     ndarray, each = np.ndarray, calls_for_each * CALL_OF_LAPACK
+    some = STACK_ARRAY // (1 + each)
 
     def run(x: Any, *others: Any, **params: Any) -> Any:
-        if x.__class__ is ndarray:
+        if x.__class__ is ndarray and (x.size >= some or others and others[0].size >= some):
             largest = others[0] if others and others[0].size > x.size else x
             size = largest.size
             if each and size and largest.ndim > 2:

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.core.errors import user_error
 from wengert.core.primitive import as_operand
-from wengert.nn.functional.dropout import dropout
+from wengert.nn.functional.dropping import dropout
 from wengert.nn.large_calls import compiled_if_large
 from wengert.ops.contraction.products import matmul
 from wengert.ops.elementwise.choices import where

@@ -99,6 +99,25 @@ def test_gradients_are_those_of_the_pass(name, programs, node_by_node):
     np.testing.assert_allclose(found, expected, rtol=64 * eps, atol=64 * eps * np.abs(expected).max())
 
 
+def test_compiled_functions_are_part_of_the_program(programs, node_by_node):
+    normalize = wg.compile(lambda x: (x - np.mean(x, 1, keepdims=True)) / np.std(x, 1, keepdims=True))
+    function = lambda x, scale: np.sum(np.sin(normalize(np.exp(x) * scale)) ** 2 * np.float64(scale))
+    for scale in (1.0, 3.0):
+        found = eager_gradient(lambda x, scale=scale: function(x, scale), M)
+        np.testing.assert_allclose(found, node_by_node(lambda x, scale=scale: function(x, scale), M), atol=1e-11)
+    assert len(programs) == 2
+    assert None not in programs
+
+
+def test_residuals_of_a_compiled_function_are_those_of_each_tape(programs, node_by_node):
+    slope = wg.compile(lambda x: np.exp(np.sin(x)) * x)
+    for x in (X, 2.0 * X):
+        function = lambda w: np.sum(slope(w) * slope(2.0 * w))
+        np.testing.assert_allclose(eager_gradient(function, x), node_by_node(function, x), rtol=1e-12)
+    assert len(programs) == 2
+    assert None not in programs
+
+
 def test_the_program_reads_the_numbers_of_each_tape(programs, node_by_node):
     scales = [1.0, 2.0, -3.0]
     for scale in scales:

@@ -19,7 +19,7 @@ NATIVE = [
     for p in native_call
     if isinstance(getattr(p.impl, "large_calls", None), LargeSignatures) and p.name not in ("gather", "scatter")
 ]
-REDUCTIONS = [p for p in NATIVE if p.kind in ("reduction", "linear") or p.name == "softmax_weights"]
+REDUCTIONS = [p for p in NATIVE if p.kind in ("reduction", "linear") or p.name in ("softmax_weights", "softmax")]
 STACKS = [p for p in NATIVE if p not in REDUCTIONS]
 SHAPE = (50, 40, 35)
 AXES = [(0,), (2,), (0, 2), (0, 1, 2)]
@@ -112,6 +112,32 @@ def test_warnings_and_errors_are_those_of_numpy(at_once):
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.isinf(wg.sum(x, 0)).all()
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_warnings_of_operations_along_rows(axis, at_once, native_calls):
+    x = np.ones((200, 100))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(wg.special.softmax(x, axis), 1.0 / x.shape[axis], rtol=1e-14)
+    x[(slice(None),) * axis + (3,)] = -np.inf
+    x[(slice(None),) * (1 - axis) + (7,)] = -np.inf
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in divide"):
+        found = wg.special.softmax(x, axis)
+    assert np.isnan(found).sum() == x.shape[axis]
+    with np.errstate(invalid="raise"), pytest.raises(FloatingPointError, match="invalid"):
+        wg.special.softmax(x, axis)
+    assert set(native_calls) == {("softmax", True)}
+
+
+def test_softmax_beside_infinity(at_once, monkeypatch):
+    x = np.tile([0.0, 1000.0, 3.0], (native.EXPENSIVE_ARRAY, 1))
+    x[2, 2] = np.inf
+    with np.errstate(all="ignore"):
+        found = wg.special.softmax(x, 1)
+        monkeypatch.setattr(native, "IS_ON", False)
+        np.testing.assert_array_equal(found, wg.special.softmax(x, 1))
+    np.testing.assert_array_equal(found[1:3], [[0.0, 1.0, 0.0], [0.0, 0.0, np.nan]])
 
 
 def test_threads_do_not_change_bits(at_once, monkeypatch):

@@ -240,20 +240,27 @@ def by_signature(impl: Callable[..., Any], least: int, nanoseconds: int) -> Call
     return attach(run, impl, calls)
 
 
-def for_reductions(impl: Callable[..., Any]) -> Callable[..., Any]:
+def for_reductions(
+    impl: Callable[..., Any], least: int = REDUCED_ARRAY, nanoseconds: int = REDUCED
+) -> Callable[..., Any]:
     """The implementation of a reduction of one array, with programs for large ones.
 
     Small arrays are frequent here, so the function is written with the parameters of `impl`, as in `primitive.py`.
     """
-    calls = LargeSignatures(impl, REDUCED)
+    calls = LargeSignatures(impl, nanoseconds)
     code = impl.__code__
     _, *names = code.co_varnames[: code.co_argcount]
     given, named = ", ".join(names), ", ".join([f"{name!r}: {name}" for name in names])
-    is_large = f"x.__class__ is ndarray and x.size >= {REDUCED_ARRAY}"
+    is_large = f"x.__class__ is ndarray and x.size >= {least}"
     text = f"lambda x, {given}: run((x,), {{{named}}}) if {is_large} else impl(x, {given})"
     run: Callable[..., Any] = eval(text, {"run": calls.run, "ndarray": np.ndarray, "impl": impl})
     run.__defaults__ = impl.__defaults__
     return attach(run, impl, calls)
+
+
+def for_rows(impl: Callable[..., Any]) -> Callable[..., Any]:
+    """The implementation of an operation that computes functions of the elements along axes, as a softmax does."""
+    return for_reductions(impl, EXPENSIVE_ARRAY, EXPENSIVE)
 
 
 def for_keys(impl: Callable[..., Any], size: Callable[..., int]) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ other modes, rules that cannot be traced, and programs that would run a part in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,11 +42,25 @@ class MemoryLayout(NamedTuple):
     shape: tuple[int, ...] | None = None
 
 
+class ArrayHolder:
+    """A parameter of a node that holds arrays for its rule, as that of a compiled call does.
+
+    `outline` is equal for two that do the same, except for the numbers in their arrays.
+    """
+
+    arrays: Sequence[Any]
+    outline: Hashable
+
+    def with_arrays(self, arrays: Sequence[Any]) -> ArrayHolder:
+        """The parameter with other values, which may be symbols."""
+        raise NotImplementedError  # each kind defines it
+
+
 class OutlinedTape:
     """A tape with its outline: nodes, newest first, and the cotangents that a pass starts with.
 
-    `inputs` are the arrays that the nodes saved, and the cotangents, each once; `known` has their numbers by identity.
-    `key` is the outline: it has a number for each input, and equal tapes have equal keys.
+    `inputs` are the arrays that the nodes saved or hold, and the cotangents, each once; `known` has their numbers by
+    identity. `key` is the outline: it has a number for each input, and equal tapes have equal keys.
     """
 
     def __init__(self, order: Sequence[TapeNode], seeds: dict[TapeNode, Any]):
@@ -70,8 +84,14 @@ class OutlinedTape:
             raise TypeError("hooks see the cotangents between operations")
         if primitive is not None and primitive.kind == "function":
             raise TypeError("its rule is a function of the user, which sees numbers")
-        described = tuple([(name, constant_key(value)) for name, value in params.items()]) if params else None
+        described = tuple([(name, self.describe_parameter(p)) for name, p in params.items()]) if params else None
         return described, self.describe_value(node.saved)
+
+    def describe_parameter(self, x: Any) -> Any:
+        """What describes a parameter: the key of a constant; the arrays that one holds are inputs."""
+        if isinstance(x, ArrayHolder):
+            return x.outline, tuple([self.describe_value(array) for array in x.arrays])
+        return constant_key(x)
 
     def describe_value(self, x: Any) -> Any:
         """What describes a value: the number of an input, for arrays and NumPy's numbers, or the key of a constant."""

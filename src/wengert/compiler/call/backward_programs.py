@@ -15,7 +15,7 @@ from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
 from wengert.control.bodies import trace_body
 from wengert.core.spec import Spec
 from wengert.modes.backward import backward_pass
-from wengert.modes.outlines import MemoryLayout, OutlinedTape
+from wengert.modes.outlines import ArrayHolder, MemoryLayout, OutlinedTape
 from wengert.modes.tape import TapeNode
 from wengert.ops.shape.reshaping import broadcast_to, transpose
 
@@ -79,9 +79,8 @@ def pull_again(tape: OutlinedTape, values: Sequence[Any]) -> dict[int, Any]:
     numbers: dict[TapeNode, int] = {}
     for i, node in reversed(list(enumerate(tape.order))):  # the oldest first
         parents = tuple([copies[parent] for parent in node.parents])
-        copy = TapeNode(
-            node.primitive, node.params, parents, replace_arrays(node.saved, new), Spec(node.shape, node.dtype)
-        )
+        params = {name: replace_arrays(p, new) for name, p in node.params.items()}
+        copy = TapeNode(node.primitive, params, parents, replace_arrays(node.saved, new), Spec(node.shape, node.dtype))
         copies[node], numbers[copy] = copy, i
     found: dict[int, Any] = {}
     seeds = [(copies[node], replace_arrays(t, new)) for node, t in tape.seeds.items()]
@@ -90,9 +89,11 @@ def pull_again(tape: OutlinedTape, values: Sequence[Any]) -> dict[int, Any]:
 
 
 def replace_arrays(x: Any, new: dict[int, Any]) -> Any:
-    """A saved value with others instead of its arrays, by identity."""
+    """A saved value, or a parameter, with others instead of its arrays, by identity."""
     if id(x) in new:
         return new[id(x)]
+    if isinstance(x, ArrayHolder):
+        return x.with_arrays([replace_arrays(array, new) for array in x.arrays])
     return tuple([replace_arrays(part, new) for part in x]) if x.__class__ is tuple else x
 
 

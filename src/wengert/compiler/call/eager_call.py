@@ -21,7 +21,9 @@ from wengert.core.primitive import OUTPUT, TABLE, Primitive, plain_impl
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Input, make_operation
+from wengert.ops.elementwise.arithmetic import subtract
 from wengert.ops.indexing.key import Hole, Index
+from wengert.ops.reductions.sums import _sum
 from wengert.ops.signal.convolution import _convolution, _convolution_filters, _convolution_signals
 from wengert.ops.signal.windows import window_pick, window_place, window_spread, window_sum
 
@@ -40,9 +42,28 @@ def program_of(
     node = make_operation(primitive, [inputs[i] for i in operands], **dict(params))
     is_single = node.spec.__class__ is Spec
     outputs = [node] if is_single else [make_operation(OUTPUT, [node], index=i) for i in range(len(node.spec))]
-    signature = EntrySignature([Argument("array", spec) for spec in specs], node.spec) if is_supported() else None
+    return compile_graph(Graph(inputs, outputs), node.spec, primitive.name)
+
+
+@lru_cache(MOST_PROGRAMS)
+def row_program_of(primitive: Primitive, spec: Spec, params: Parameters) -> NativeProgram | None:
+    """The program of an operation along axes that keeps the shape; None if NumPy would run a part of it.
+
+    Its second output is zero for each row whose results are finite, and NaN for others.
+    """
+    x = Input(spec)
+    out = make_operation(primitive, [x], **dict(params))
+    zeros = make_operation(primitive_of(subtract), [out, out])
+    flags = make_operation(primitive_of(_sum), [zeros], axis=dict(params)["axis"], keepdims=False)
+    return compile_graph(Graph([x], [out, flags]), (out.spec, flags.spec), primitive.name)
+
+
+def compile_graph(graph: Graph, results: Any, name: str) -> NativeProgram | None:
+    """The program of a graph; None if NumPy would run a part of it."""
+    arguments = [Argument("array", node.spec) for node in graph.inputs]
+    signature = EntrySignature(arguments, results) if is_supported() else None
     with LOCK:
-        program = load_or_compile(Graph(inputs, outputs), signature, primitive.name)
+        program = load_or_compile(graph, signature, name)
     return None if program.build.program.fallbacks else program
 
 
@@ -70,6 +91,24 @@ def run_program(primitive: Primitive, operands: Sequence[np.ndarray], params: di
         return out
     results = program(inputs)  # of other layouts
     return results[0] if primitive.outputs == 1 else tuple(results)
+
+
+def run_rows(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
+    """The result of an operation along axes of a C-contiguous array that keeps its shape.
+
+    If it is not finite, NumPy computes it too, and warns or raises as the user wants it.
+    """
+    errors, (x,) = np.geterr(), operands
+    if errors["under"] != "ignore" or x.dtype not in FLOATS or not x.flags.c_contiguous:
+        return None
+    program = row_program_of(primitive, Spec.of(x), tuple(params.items()))
+    if program is None:
+        return None
+    results = program.entry(x) if program.entry is not None else NotImplemented
+    out, flags = program(operands) if results is NotImplemented else results
+    if np.count_nonzero(flags) and set(errors.values()) != {"ignore"}:
+        plain_impl(primitive)(x, **params)
+    return out
 
 
 def run_reduction(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
@@ -132,4 +171,5 @@ for primitive in TABLE.values():
         elif isinstance(native_code, Alternatives):
             native_call.enter(partial(run_stack, primitive), primitive)
         elif isinstance(native_code, Reduction) or expansion.of(primitive) is not None:
-            native_call.enter(partial(run_reduction, primitive), primitive)
+            keeps_shape = primitive.kind == "general"
+            native_call.enter(partial(run_rows if keeps_shape else run_reduction, primitive), primitive)

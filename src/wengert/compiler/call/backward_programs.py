@@ -68,7 +68,7 @@ def compile_pass(tape: OutlinedTape) -> BackwardProgram | None:
     signature = EntrySignature(arguments, [node.spec for node in graph.outputs]) if is_supported() else None
     with LOCK:
         program = load_or_compile(graph, signature, "backward")
-    return None if program.build.program.fallbacks else BackwardProgram(program, leaves)
+    return BackwardProgram(program, leaves) if program.build.program.is_native else None
 
 
 def pull_again(tape: OutlinedTape, values: Sequence[Any]) -> dict[int, Any]:

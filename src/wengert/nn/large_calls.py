@@ -48,8 +48,8 @@ class LargeFunction(NamedTuple):
 
 SEEN: dict[Any, int] = {}
 """The number of elements so far, for each function with its constants and shapes."""
-KNOWN: dict[Any, LargeFunction | None] = {}
-"""What was compiled, by the same keys; None where there is no compiler."""
+KNOWN: dict[Any, LargeFunction] = {}
+"""What was compiled, by the same keys."""
 
 
 def compiled_if_large(*arrays: str, work: Callable[..., int] = lambda x, *_: x.size) -> Callable[[F], F]:
@@ -91,21 +91,20 @@ def run_large(
         return function(**arguments)
     try:
         key = function, tuple(given), constants, tuple([(x.shape, x.dtype) for x in values])
-        if key not in KNOWN:
+        large = KNOWN.get(key)
+        if large is None:
             if len(SEEN) >= MOST_PROGRAMS:
                 SEEN.clear()
             seen = SEEN[key] = min(SEEN.get(key, 0) + work(*values), PAYS)
-            if seen < PAYS:
+            large = compile_function(function, tuple(given), constants, values) if seen == PAYS else None
+            if large is None:
                 return function(**arguments)
             if len(KNOWN) >= MOST_PROGRAMS:
                 KNOWN.clear()
-            KNOWN[key] = compile_function(function, tuple(given), constants, values)
+            KNOWN[key] = large
     except TypeError:  # a constant has no hash
         return function(**arguments)
     native.met_large = True
-    large = KNOWN[key]
-    if large is None:
-        return function(**arguments)
     out, flag = call_large(large, tuple(given.values()))
     if flag.item() != 0.0 and set(np.geterr().values()) != {"ignore"}:
         function(**dict(zip(given, values, strict=True)), **dict(constants))  # NumPy warns or raises

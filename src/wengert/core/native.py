@@ -43,6 +43,8 @@ vector code for them. Other operations of known cost, such as `where`, are moder
 """
 CHEAP, EXPENSIVE = 1, 8
 """The nanoseconds that NumPy takes for an element, roughly."""
+PULLED = 4
+"""The nanoseconds that NumPy takes for an element in the rules of one operation."""
 REDUCED_ARRAY, REDUCED = 1 << 16, 2
 """The same two figures for reductions."""
 STACK_ARRAY, STACKED = 1 << 12, 32
@@ -53,6 +55,9 @@ MOST_SIGNATURES = 256
 """The number of signatures of one operation whose time is counted."""
 PAYS = 1 << 26
 """The nanoseconds that NumPy spends on large calls before a kernel is compiled: about as long as that takes."""
+
+OPERATIONS_OF_KERNEL = 16
+"""So many operations take as long to compile as all that is around them."""
 
 NativeCall = Callable[[Sequence[np.ndarray], dict[str, Any]], np.ndarray | None]
 
@@ -113,6 +118,11 @@ def find_native(module: str, name: str) -> Callable[..., Any] | None:
     except ImportError:
         return None
     return found
+
+
+def compile_time(operations: int) -> int:
+    """The nanoseconds that NumPy spends on so many operations before they are compiled as one program."""
+    return PAYS * (1 + operations // OPERATIONS_OF_KERNEL)
 
 
 class LargeCalls:

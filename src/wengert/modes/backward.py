@@ -57,6 +57,7 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
     ndarray = np.ndarray
     simple = lift is None and check is None
     has_large = native.met_large and simple and targets is None
+    alone: TapeNode | None = None  # the last node of a run that is pulled one by one
     if has_large:
         native.met_large = retain
         results = run_outlined(order, cotangents, retain)
@@ -79,12 +80,11 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
                     continue  # the history behind a target is not released
             if hooks is not None:
                 t = run_hooks(hooks.before, t)
-            if (
-                has_large
-                and (t.__class__ is ndarray and t.size >= EXPENSIVE_ARRAY and not dead)
-                and pull_large(node, t, order, cotangents, owned, retain)
-            ):
-                continue
+            if has_large and t.__class__ is ndarray and t.size >= EXPENSIVE_ARRAY and not dead:
+                if alone is None or node.sequence < alone.sequence:
+                    alone = pull_large(node, t, order, cotangents, owned, retain)
+                    if alone is None:
+                        continue
             if primitive.is_plain and simple and hooks is None and (not dead or node not in dead):  # the fast path
                 pulls, saved, params, conforms = primitive.pulls, node.saved, node.params, primitive.conforms
                 i = 0

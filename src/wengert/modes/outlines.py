@@ -27,8 +27,6 @@ LONGEST = 256
 """The most nodes of a tape that is compiled: a longer one would take seconds."""
 MOST_OUTLINES = 64
 """The number of different tapes whose time is counted."""
-NODES_OF_KERNEL = 8
-"""So many nodes take as long to compile as one kernel."""
 
 
 class MemoryLayout(NamedTuple):
@@ -133,7 +131,7 @@ def run_outlined(
         return None
     if len(SPENT) >= MOST_OUTLINES:
         SPENT.clear()
-    pays = native.PAYS * (1 + len(order) // NODES_OF_KERNEL)
+    pays = native.compile_time(len(order))
     nanoseconds = native.EXPENSIVE * sum([x.size for x in tape.inputs])
     spent = SPENT[outline] = min(SPENT.get(outline, 0) + nanoseconds, pays)
     run = native.find_native("backward_programs", "run_program") if spent == pays else None

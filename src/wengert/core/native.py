@@ -41,9 +41,9 @@ CHEAP_ARRAY, MODERATE_ARRAY, EXPENSIVE_ARRAY = 1 << 18, 1 << 14, 1 << 13
 where kernels are faster than NumPy, with all that is around them. Arithmetic, roots and extremes are cheap: NumPy has
 vector code for them. Other operations of known cost, such as `where`, are moderate, and functions expensive.
 """
-CHEAP, EXPENSIVE = 1, 8
-"""The nanoseconds that NumPy takes for an element, roughly."""
-PULLED = 4
+CHEAP, EXPENSIVE, COMPOSED = 1, 8, 16
+"""The nanoseconds that NumPy takes for an element, roughly; functions that it does not have take longer."""
+PULLED = 6
 """The nanoseconds that NumPy takes for an element in the rules of one operation."""
 REDUCED_ARRAY, REDUCED = 1 << 16, 2
 """The same two figures for reductions."""
@@ -56,7 +56,7 @@ MOST_SIGNATURES = 256
 PAYS = 1 << 26
 """The nanoseconds that NumPy spends on large calls before a kernel is compiled: about as long as that takes."""
 
-OPERATIONS_OF_KERNEL = 16
+OPERATIONS_OF_KERNEL = 32
 """So many operations take as long to compile as all that is around them."""
 
 NativeCall = Callable[[Sequence[np.ndarray], dict[str, Any]], np.ndarray | None]
@@ -176,7 +176,8 @@ def for_large_arrays(impl: Callable[..., Any], arity: int, facts: Facts) -> Call
     is_known = facts.cost is not None
     is_cheap = facts.cost is not None and (isinstance(impl, np.ufunc) or (facts.cost < 4 and not facts.selects))
     least = CHEAP_ARRAY if is_cheap else MODERATE_ARRAY if is_known else EXPENSIVE_ARRAY
-    calls = LargeCalls(impl, CHEAP if is_cheap else EXPENSIVE, least)
+    is_numpy = is_known or isinstance(impl, np.ufunc)
+    calls = LargeCalls(impl, CHEAP if is_cheap else EXPENSIVE if is_numpy else COMPOSED, least)
     ndarray, some = np.ndarray, least if is_cheap else math.isqrt(least)
 
     def unary(x: Any) -> Any:

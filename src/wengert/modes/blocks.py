@@ -122,8 +122,8 @@ def can_join_run(node: TapeNode, first: TapeNode, t: Any) -> bool:
         and node.shape == first.shape
         and node.dtype is first.dtype
         and (t is None or as_row(t, first.shape) is not None)
-        and all([p is None or (p.shape == first.shape and p.dtype is first.dtype) for p in node.parents])
-        and all([s is None or as_row(s, first.shape) is not None for s in node.saved or ()])
+        and all(p is None or (p.shape == first.shape and p.dtype is first.dtype) for p in node.parents)
+        and all(s is None or as_row(s, first.shape) is not None for s in node.saved or ())
     )
 
 

@@ -95,15 +95,16 @@ class Index:
         """The key after other parts, for an array with more axes in front."""
         return Index((*first, *(self.key if isinstance(self.key, tuple) else (self.key,))), self.repeats)
 
-    def _parts(self) -> tuple:
+    def as_tuple(self) -> tuple:
+        """What makes two keys equal."""
         parts = self.key if isinstance(self.key, tuple) else (self.key,)
         return self.repeats, *[(slice, p.start, p.stop, p.step) if isinstance(p, slice) else p for p in parts]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Index) and self._parts() == other._parts()
+        return isinstance(other, Index) and self.as_tuple() == other.as_tuple()
 
     def __hash__(self) -> int:
-        return hash(self._parts())
+        return hash(self.as_tuple())
 
     def __repr__(self) -> str:
         def part_text(part: Any) -> str:

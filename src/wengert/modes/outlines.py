@@ -27,9 +27,9 @@ from wengert.ops.indexing.key import Index
 
 LONGEST = 1024
 """The most nodes of a tape that is compiled: a longer one would take many seconds."""
-LONG, SMALL = 64, 256
+LONG, SMALL = 64, 64
 """Tapes with so many nodes are outlined even if their arrays are not large, but have so many elements on average."""
-NODE = 1 << 12
+NODE = 1 << 13
 """The nanoseconds that a node takes whatever its size."""
 MOST_SAMPLES = 64
 """The number of nodes whose elements are counted."""

@@ -214,10 +214,10 @@ class LargeSignatures:
         self.primitive: Primitive | None = None
         self.spent: dict[tuple[Any, ...], int] = {}
 
-    def run(self, operands: tuple[Any, ...], params: dict[str, Any], size: int | None = None) -> Any:
+    def run(self, operands: tuple[Any, ...], params: dict[str, Any], size: Callable[..., int] | None = None) -> Any:
         """The result: of a program if that pays, otherwise of NumPy.
 
-        `size` is the number of elements that it takes time for: those of the first operand, if it is not given.
+        `size` gives the number of elements that it takes time for: those of the first operand, if it is not given.
         """
         global met_large
         met_large = True
@@ -225,10 +225,12 @@ class LargeSignatures:
             return self.impl(*operands, **params)
         try:
             key = tuple([(x.shape, x.dtype.char) for x in operands]), tuple(params.items())
-            if len(self.spent) >= MOST_SIGNATURES:
-                self.spent.clear()
-            elements = operands[0].size if size is None else size
-            spent = self.spent[key] = min(self.spent.get(key, 0) + elements * self.nanoseconds, PAYS)
+            spent = self.spent.get(key, 0)
+            if spent != PAYS:
+                if len(self.spent) >= MOST_SIGNATURES:
+                    self.spent.clear()
+                elements = operands[0].size if size is None else size(*operands, **params)
+                spent = self.spent[key] = min(spent + elements * self.nanoseconds, PAYS)
         except TypeError:  # a parameter has no hash
             spent = 0
         found = run_natively(self.primitive, operands, params) if spent == PAYS else None
@@ -276,7 +278,7 @@ def for_keys(impl: Callable[..., Any], size: Callable[..., int]) -> Callable[...
 
     def run(*operands: Any, **params: Any) -> Any:
         if operands[-1].size >= KEY_ARRAY:
-            return calls.run(operands, params, size(*operands, **params))
+            return calls.run(operands, params, size)
         return impl(*operands, **params)
 
     return attach(run, impl, calls)

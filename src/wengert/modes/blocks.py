@@ -79,6 +79,8 @@ def pull_large(
 
     Returns None if it was. Otherwise it returns the last node of the run: none of its nodes begins another one.
     """
+    if not can_join_run(node, node, t):
+        return node
     cotangents[node] = t
     nodes = find_run(node, order, cotangents)
     results = None
@@ -89,7 +91,7 @@ def pull_large(
             results = pull_in_blocks(pull)
     if results is None:
         del cotangents[node]
-        return nodes[-1] if nodes else node
+        return nodes[-1]
     for member in nodes:
         cotangents.pop(member, None)
     for parent, row in zip(pull.behind, results, strict=True):
@@ -105,7 +107,8 @@ def pull_large(
 
 def find_run(node: TapeNode, order: list[TapeNode], cotangents: dict[TapeNode, Any]) -> list[TapeNode]:
     """The node and those right after it that are elementwise operations on arrays of its shape and dtype."""
-    start = stop = bisect_left(order, -node.sequence, key=lambda other: -other.sequence)  # newest first
+    start = bisect_left(order, -node.sequence, key=lambda other: -other.sequence)  # newest first
+    stop = start + 1
     while stop < min(len(order), start + LONGEST) and can_join_run(order[stop], node, cotangents.get(order[stop])):
         stop += 1
     return order[start:stop]

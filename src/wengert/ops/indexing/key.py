@@ -37,7 +37,7 @@ class Index:
     True
     """
 
-    __slots__ = ("key", "repeats")
+    __slots__ = ("_tuple", "key", "repeats")
 
     def __init__(self, key: Any, repeats: bool = False):
         self.key = key
@@ -96,9 +96,16 @@ class Index:
         return Index((*first, *(self.key if isinstance(self.key, tuple) else (self.key,))), self.repeats)
 
     def as_tuple(self) -> tuple:
-        """What makes two keys equal."""
-        parts = self.key if isinstance(self.key, tuple) else (self.key,)
-        return self.repeats, *[(slice, p.start, p.stop, p.step) if isinstance(p, slice) else p for p in parts]
+        """What makes two keys equal; made when it is first needed."""
+        try:
+            return self._tuple
+        except AttributeError:
+            parts = self.key if isinstance(self.key, tuple) else (self.key,)
+            self._tuple: tuple = (
+                self.repeats,
+                *[(slice, p.start, p.stop, p.step) if isinstance(p, slice) else p for p in parts],
+            )
+            return self._tuple
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Index) and self.as_tuple() == other.as_tuple()

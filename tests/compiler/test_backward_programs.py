@@ -66,6 +66,7 @@ def programs(monkeypatch):
     found = []
     run = backward_programs.run_program
     monkeypatch.setattr(native, "PAYS", 0)
+    monkeypatch.setattr(outlines, "LEFT", {})
     monkeypatch.setattr(native, "find_native", lambda module, name: None if module != "backward_programs" else counted)
 
     def counted(tape):
@@ -188,10 +189,10 @@ def test_small_arrays_and_first_passes_are_not_compiled(monkeypatch):
     asked = []
     monkeypatch.setattr(native, "find_native", lambda *names: asked.append(names))
     eager_gradient(lambda w: np.sum(np.sin(w) * w), X[:100])
-    outlines.SPENT.clear()
+    outlines.LEFT.clear()
     eager_gradient(lambda w: np.sum(np.sin(w) * w), X)
     assert not asked
-    assert len(outlines.SPENT) == 1
+    assert len(outlines.LEFT) == 1
 
 
 def test_a_rule_that_looks_at_numbers_is_no_program(programs):

@@ -29,6 +29,8 @@ LONGEST = 1024
 """The most nodes of a tape that is compiled: a longer one would take many seconds."""
 LONG, SMALL = 64, 64
 """Tapes with so many nodes are outlined even if their arrays are not large, but have so many elements on average."""
+ROUTINES, ROUTINE = frozenset(("multilinear", "general")), 8
+"""Kinds of operations that are mostly functions of their own, and how many others take as long to compile."""
 NODE = 1 << 13
 """The nanoseconds that a node takes whatever its size."""
 MOST_SAMPLES = 64
@@ -137,11 +139,11 @@ def find_layout(x: np.ndarray) -> tuple[np.ndarray, MemoryLayout]:
     return array, MemoryLayout(tuple([order.index(axis) for axis in range(x.ndim)]), x.shape)
 
 
-SPENT: dict[int, int] = {}
-"""The nanoseconds that were spent on each outline so far, roughly, by its hash: so that nothing is kept alive."""
+LEFT: dict[int, int] = {}
+"""The nanoseconds that NumPy is left to spend on each outline, roughly, by its hash: so that nothing is kept alive."""
 
 new_tapes = 0
-"""The number of tapes of small arrays since one had come before."""
+"""The number of tapes of small arrays since one had come before, and had a program if it was time for one."""
 
 
 def run_outlined(
@@ -155,17 +157,27 @@ def run_outlined(
         tape = OutlinedTape(order, seeds)
     except TypeError:  # a hook, a value of another mode, or a constant without a hash
         return None
-    if len(SPENT) >= MOST_OUTLINES:
-        SPENT.clear()
-    if tape.hash in SPENT:
-        new_tapes = 0
-    pays = native.compile_time(len(order))
-    spent = SPENT[tape.hash] = min(SPENT.get(tape.hash, 0) + estimate_time(tape), pays)
-    run = native.find_native("backward_programs", "run_program") if spent == pays else None
+    left = LEFT.get(tape.hash)
+    is_new = left is None
+    if left is None:
+        if len(LEFT) >= MOST_OUTLINES:
+            LEFT.clear()
+        left = native.compile_time(count_operations(order))
+    if left > 0:
+        left = LEFT[tape.hash] = left - estimate_time(tape)
+    run = native.find_native("backward_programs", "run_program") if left <= 0 else None
     found: list[tuple[TapeNode, np.ndarray]] | None = None if run is None else run(tape)
+    if not is_new and (run is None or found is not None):
+        new_tapes = 0
     if found is not None and not retain:
         tape.release()
     return found
+
+
+def count_operations(order: Sequence[TapeNode]) -> int:
+    """The number of operations of a tape, as they take time to compile."""
+    routines = [node for node in order if node.primitive is not None and node.primitive.kind in ROUTINES]
+    return len(order) + (ROUTINE - 1) * len(routines)
 
 
 def estimate_time(tape: OutlinedTape) -> int:

@@ -32,7 +32,7 @@ def piece_length(node: Operation) -> int | None:
     return max(PIECE, -(-k // MOST_PIECES))
 
 
-def workspace(node: Operation) -> int:
+def pieces_bytes(node: Operation) -> int:
     """The bytes of the products of all pieces."""
     length = piece_length(node)
     return 0 if length is None else -(-node.args[0].shape[1] // length) * node.nbytes

@@ -16,7 +16,8 @@ from wengert.compiler.forms.matrices import are_float_stacks, blas_letter, is_gr
 from wengert.compiler.forms.product_sums import PRODUCT_SUM
 from wengert.compiler.routines.call import Operand, RoutineCall
 from wengert.compiler.routines.gram_products import write_gram
-from wengert.compiler.routines.long_products import piece_length, pieces, workspace, write_piece, write_sum
+from wengert.compiler.routines.long_products import piece_length, pieces, pieces_bytes, write_piece, write_sum
+from wengert.compiler.routines.packed_products import Geometry, PackedProduct
 from wengert.compiler.routines.small_products import SmallProduct
 from wengert.compiler.routines.vector_products import VectorProduct
 from wengert.compiler.schedule.strides import contiguous_strides, is_factor, is_summand, matrix_stride
@@ -111,14 +112,17 @@ def write_matrix_products(
     out, (x, y, *initial), (m, n, k) = call.node, operands, sizes
     element = Type.from_dtype(out.dtype)
     small = SmallProduct(element.kind, m, n, k, x.is_transposed, y.is_transposed, x.stride, y.stride)
+    packed, is_small = PackedProduct(*small), small.is_native(call.is_in_loop)
+    initial_stride = initial[0].stride if initial else None
     length = None if initial else piece_length(out)
     if length is not None and small._replace(k=length).is_native(True):
         write_long_product(call, small, length, x, y)
-    elif small.is_native(call.is_in_loop):
-        added = small._replace(initial_stride=initial[0].stride) if initial else small
-        write_small_products(call, added, operands, stack)
-    elif not initial and is_gram(out):
+    elif not initial and not is_small and is_gram(out):
         write_gram(call, m, k, x.pointer, x.is_transposed, x.stride)
+    elif packed.is_native and (packed.is_tall or not is_small):
+        write_packed_products(call, packed._replace(initial_stride=initial_stride), operands, stack)
+    elif is_small:
+        write_small_products(call, small._replace(initial_stride=initial_stride), operands, stack)
     else:
         call.name = "gemm"
         write = lambda operands, result: write_gemm(call, element, sizes, operands, result)
@@ -141,7 +145,8 @@ def adds_in_place(node: Operation, strides: Sequence[tuple[int, ...]], is_in_loo
         return False
     (is_x_transposed, x_stride), (is_y_transposed, y_stride) = [orientation(*shape) for shape in shapes]
     kind = Type.from_dtype(node.dtype).kind
-    return not SmallProduct(kind, m, n, k, is_x_transposed, is_y_transposed, x_stride, y_stride).is_native(is_in_loop)
+    small = SmallProduct(kind, m, n, k, is_x_transposed, is_y_transposed, x_stride, y_stride)
+    return not small.is_native(is_in_loop) and not PackedProduct(*small).is_native
 
 
 def for_each(
@@ -235,6 +240,25 @@ def part_of(code: Code, count: int) -> tuple[list[Lanes], Lanes, Lanes]:
     return [code.load(code.offset(table, i, PTR), PTR) for i in range(count)], begin, end
 
 
+def write_packed_products(
+    call: RoutineCall, product: PackedProduct, operands: Sequence[Matrices], stack: tuple[int, ...]
+) -> None:
+    """Products whose right operands are copied first, one after the other, each on all cores."""
+    call.name = "packed product"
+    copy_name, name = product.define(call)
+    element, (m, n, k), copy = Type(product.kind), product[1:4], call.workspace
+    sizes = call.code.numbers(I64, product.sizes)
+    width, rows = Geometry(product.kind).width, Geometry(product.kind).rows
+    assert copy is not None
+
+    def write(operands: Sequence[Matrices], result: Lanes) -> None:
+        x, y, *initial = [operand.pointer for operand in operands]
+        call.run_on_all_cores(copy_name, (sizes, y, copy), n, width, n * k // WORK)
+        call.run_on_all_cores(name, (sizes, x, copy, *initial, result), m, rows, m * n * k // WORK)
+
+    for_each(call.code, element, stack, operands, call.result, m * n, write)
+
+
 def write_long_product(call: RoutineCall, product: SmallProduct, length: int, x: Matrices, y: Matrices) -> None:
     """A product whose sums are cut into pieces, on all cores."""
     call.name = "product of pieces"
@@ -309,12 +333,24 @@ def can_multiply(node: Operation) -> bool:
     return are_float_stacks(node)
 
 
+def workspace(node: Operation) -> int:
+    """The bytes that a product may need besides its result."""
+    left, right = node.args[-2:]
+    if right.ndim < 2:
+        return 0
+    m, k, n = left.shape[-2], left.shape[-1], right.shape[-1]
+    product = PackedProduct(Type.from_dtype(node.dtype).kind, m, n, k, False, False, k, n)
+    packed = product.workspace if product.is_native else 0
+    return max(packed, 0 if node.primitive is PRODUCT_SUM else pieces_bytes(node))
+
+
 MATMUL = Routine(
     write_matmul, can_multiply, workspace=workspace, reads_strided=lambda i, shape, strides: is_factor(shape, strides)
 )
 MATMUL_SUM = Routine(
     write_matmul,
     lambda node: True,  # a pass makes it, of products that are native
+    workspace=workspace,
     reads_strided=lambda i, shape, strides: (is_factor if i else is_summand)(shape, strides),
     updates=adds_in_place,
 )

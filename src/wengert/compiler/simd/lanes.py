@@ -8,7 +8,7 @@ rounded as in NumPy, and only `fma` writes a fused multiply-add.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -85,7 +85,7 @@ class Code:
         self.do(f"br {condition.typed}, label %{then}, label %{otherwise}")
 
     @contextmanager
-    def loop(self, start: Lanes | int, stop: Lanes | int, step: int = 1) -> Iterator[Lanes]:
+    def loop(self, start: Lanes | int, stop: Lanes | int, step: Lanes | int = 1) -> Iterator[Lanes]:
         """A loop whose body is the code written in the `with` block; yields its counter."""
         slot = self.variable(I64, start)
         head, body, done = self.label("loop"), self.label("body"), self.label("done")
@@ -112,6 +112,13 @@ class Code:
         text = constant_text(value, type)
         name = f'@"wengert.{type.kind}.{text}"'
         self.declarations[name] = f"{name} = private unnamed_addr constant {type.text} {text}"
+        return Lanes(self, name, PTR)
+
+    def numbers(self, type: Type, values: Sequence[Number]) -> Lanes:
+        """The address of constants, one after the other."""
+        name = f'@"wengert.{type.kind}s.{".".join(map(str, values))}"'
+        texts = ", ".join(f"{type.text} {constant_text(value, type)}" for value in values)
+        self.declarations[name] = f"{name} = private unnamed_addr constant [{len(values)} x {type.text}] [{texts}]"
         return Lanes(self, name, PTR)
 
     def lift(self, value: Lanes | Number, type: Type) -> Lanes:

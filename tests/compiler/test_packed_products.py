@@ -1,0 +1,109 @@
+"""Products of large matrices without BLAS: tiles and panels that are not full, chunks, sums with what is there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.routines import packed_products
+from wengert.compiler.routines.packed_products import PackedProduct
+
+SIZES = [(6, 5, 32), (13, 70, 33), (20, 40, 18), (50, 64, 7), (25, 131, 47), (12, 3, 100)]
+
+
+@pytest.fixture(autouse=True)
+def small_limits(monkeypatch):
+    """Small products, too, have several chunks and blocks."""
+    monkeypatch.setattr(packed_products, "FEWEST", 0)
+    monkeypatch.setattr(packed_products, "CHUNK", 256)
+    monkeypatch.setattr(packed_products, "BLOCK", 2048)
+    monkeypatch.setattr("wengert.compiler.routines.small_products.SMALL", 0)
+    monkeypatch.setattr("wengert.compiler.routines.small_products.IN_FIRST_CACHE", 0)
+
+
+def factors(m, k, n, forms, dtype):
+    """Factors that are stored in these forms."""
+    rng = np.random.default_rng(m * k + n)
+    x = rng.standard_normal((m, k) if forms[0] == "N" else (k, m)).astype(dtype)
+    y = rng.standard_normal((k, n) if forms[1] == "N" else (n, k)).astype(dtype)
+    return x, y
+
+
+def product_of(forms):
+    return lambda x, y: (x if forms[0] == "N" else x.T) @ (y if forms[1] == "N" else y.T)
+
+
+def assert_close(found, expected, terms, dtype):
+    tolerance = 4 * np.finfo(dtype).eps * terms**0.5 * abs(expected).max()
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("forms", ["NN", "NT", "TN", "TT"])
+@pytest.mark.parametrize(("m", "k", "n"), SIZES)
+def test_products_agree_with_numpy(m, k, n, forms, dtype):
+    x, y = factors(m, k, n, forms, dtype)
+    multiply = product_of(forms)
+    f = wg.compile(multiply)
+    assert_close(f(x, y), multiply(x.astype(float), y.astype(float)), k, dtype)
+    expected = "packed product" if vector_bytes() >= packed_products.NARROWEST else "gemm"
+    assert f.report(x, y).routines[0].startswith(expected)
+
+
+@pytest.mark.parametrize("forms", ["NN", "TT"])
+@pytest.mark.parametrize("shape", [(25, 47), (47,)])
+def test_products_are_added_to_matrices_and_to_rows(forms, shape):
+    x, y = factors(25, 131, 47, forms, np.float64)
+    initial = np.random.default_rng(1).standard_normal(shape)
+    multiply = product_of(forms)
+    f = wg.compile(lambda c, x, y: c + multiply(x, y))
+    assert_close(f(initial, x, y), initial + multiply(x, y), 131, float)
+    assert "added to" in f.report(initial, x, y).routines[0]
+
+
+def test_stacks_of_products():
+    rng = np.random.default_rng(2)
+    x, y = rng.standard_normal((3, 2, 13, 70)), rng.standard_normal((2, 70, 33))
+    assert_close(wg.compile(np.matmul)(x, y), x @ y, 70, float)
+
+
+def test_sums_run_in_order_on_any_number_of_threads(monkeypatch):
+    x, y = factors(301, 131, 260, "NN", np.float32)
+    results = []
+    for threads in ("1", "2", "3"):
+        monkeypatch.setenv("WENGERT_NUM_THREADS", threads)
+        results.append(wg.compile(lambda x, y: x @ y)(x, y))
+    np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_array_equal(results[0], results[2])
+    if vector_bytes() >= packed_products.NARROWEST:
+        total = np.zeros((301, 260), np.float32)
+        for p in range(131):  # the product of two float32 is exact in float64, so this rounds nearly as an fma
+            total = (total + x[:, p, None].astype(float) * y[p].astype(float)).astype(np.float32)
+        assert np.mean(results[0] == total) > 0.999
+
+
+def test_values_that_are_not_finite_stay_in_their_rows_and_columns():
+    x, y = factors(13, 70, 33, "NN", np.float64)
+    x[3, 69], y[2, 32] = np.nan, np.inf
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(np.isfinite(wg.compile(np.matmul)(x, y)), np.isfinite(x @ y))
+
+
+def test_gradients_of_a_product():
+    x, y = factors(13, 70, 33, "NN", np.float64)
+    w = np.random.default_rng(3).standard_normal((13, 33))
+    f = wg.compile(wg.grad(lambda x, y: np.sum(w * (x @ y)), argnums=(0, 1)))
+    for found, expected in zip(f(x, y), (w @ y.T, x.T @ w), strict=True):
+        assert_close(found, expected, 70, float)
+
+
+def test_which_products_are_native(monkeypatch):
+    monkeypatch.setattr(packed_products, "FEWEST", 1 << 20)
+    is_native = lambda kind, m, n, k: PackedProduct(kind, m, n, k, False, False, k, n).is_native
+    has_wide_vectors = vector_bytes() >= packed_products.NARROWEST
+    assert is_native("f32", 1024, 128, 512) == has_wide_vectors
+    assert not is_native("f32", 10, 10, 10)
+    assert not is_native("f64", 4000, 4000, 4000)
+    assert not is_native("c128", 256, 256, 256)

@@ -233,7 +233,8 @@ def test_dtype_stays(case: str, dtype: Any) -> None:
 def test_roll_is_numpys_for_every_layout_and_argument() -> None:
     x = np.arange(24.0).reshape(2, 3, 4)
     for array in (x, np.asfortranarray(x), x[:, ::-1, ::2], x[:, :0], np.broadcast_to(x[:1], x.shape)):
-        for shift, axis in ((1, 0), (-1, 1), (7, -1), (np.int64(2), 1), (0, 0), ((1, 2), (0, 1))):
+        cases: list[tuple[Any, Any]] = [(1, 0), (-1, 1), (7, -1), (np.int64(2), 1), (0, 0), ((1, 2), (0, 1))]
+        for shift, axis in cases:
             out = wg.roll(array, shift, axis)
             expected = np.roll(array, shift, axis)
             np.testing.assert_array_equal(out, expected)

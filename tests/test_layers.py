@@ -135,3 +135,21 @@ def test_import_leaves_heavy_parts_alone():
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
     )
+
+
+def test_a_first_trace_leaves_heavy_parts_alone():
+    code = """
+import sys, numpy as np, wengert as wg
+
+def f(x):
+    for _ in range(40):
+        x = wg.nn.functional.gelu(x)
+    return wg.nn.functional.softmax(x, -1).sum()
+
+wg.trace(wg.grad(f), np.ones(3))
+heavy = "scipy", "numpy.random", "wengert.random", "wengert.nn.training", "wengert.nn.module"
+print([name for name in heavy if name in sys.modules])
+"""
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    )

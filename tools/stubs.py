@@ -11,12 +11,20 @@ from types import ModuleType
 import wengert
 from wengert.core.namespaces import public_names
 
-MODULES = (wengert, wengert.fft, wengert.linalg, wengert.signal, wengert.special)
+MODULES = (
+    wengert,
+    wengert.fft,
+    wengert.linalg,
+    wengert.nn,
+    wengert.nn.functional,
+    wengert.signal,
+    wengert.special,
+)
 
 
 def origins(module: ModuleType) -> dict[str, str]:
     """The module that each public name comes from; none for the strings about the package itself."""
-    families = [public_names(family) for family in module.FAMILIES]
+    families = [public_names(family) for family in getattr(module, "FAMILIES", ())]
     found = {name: family.__name__ for family, names in families for name in names}
     found |= {name: f"wengert.{path}".rstrip(".") for name, path in getattr(module, "LAZY", {}).items()}
     for name in set(dir(module)) - found.keys():

@@ -4,7 +4,6 @@ Each family declares its public names in `__all__`, and this module gathers them
 checkers read, is written by `python tools/stubs.py`.
 """
 
-from importlib import import_module
 from typing import Any
 
 from numpy import __array_namespace_info__ as __array_namespace_info__
@@ -16,7 +15,7 @@ from wengert import signal as signal
 from wengert import special as special
 from wengert import structure as _structure  # noqa: F401  # registers the way of `jacobian` through patterns
 from wengert.core.absent import missing
-from wengert.core.namespaces import gather_names
+from wengert.core.namespaces import gather_names, load_name
 
 __version__ = "0.1.0"
 __array_api_version__ = "2024.12"
@@ -117,9 +116,7 @@ LAZY = {
     "why_nan": "explain.why.nan",
     "why_zero": "explain.why.zero",
 }
-"""The modules of names that are loaded on first use, because they bring LLVM or SciPy along or are rarely needed. After
-a full stop, or nothing, the name is itself a module.
-"""
+"""The modules of names that are loaded on first use, because they bring LLVM or SciPy along or are rarely needed."""
 
 __all__ = sorted(
     ["__array_api_version__", "__array_namespace_info__", *NAMESPACES, *LAZY, *gather_names(globals(), FAMILIES)]
@@ -129,11 +126,7 @@ __all__ = sorted(
 def __getattr__(name: str) -> Any:
     if name not in LAZY:
         raise missing("wengert", name, "np")
-    module = LAZY[name]
-    is_module = not module or module.endswith(".")
-    found = import_module(f"wengert.{module}{name}") if is_module else getattr(import_module(f"wengert.{module}"), name)
-    globals()[name] = found
-    return found
+    return load_name(globals(), name)
 
 
 def __dir__() -> list[str]:

@@ -30,6 +30,13 @@ def masked(x):
     return np.sum(np.where(x > 1.0, np.sqrt(np.maximum(x - 1.0, 0.0)), x * x))
 
 
+def gaussian(x):
+    """The density of a normal distribution: a factorisation, a triangular system and a determinant, by LAPACK."""
+    factor = np.linalg.cholesky(x.T @ x + 10.0 * np.eye(128))
+    white = wg.linalg.solve_triangular(factor, x[0], lower=True)
+    return np.sum(white**2) + np.sum(np.log(np.diagonal(factor)))
+
+
 def split(x):
     left, right = np.split(np.sort(x), 2)
     return np.sum(np.sin(left) * right)
@@ -46,6 +53,8 @@ PROGRAMS = {
     "untaken branch": (masked, X),
     "kinks": (lambda x: np.sum(np.abs(np.maximum(x, 1.0) - np.round(x, 1))), X),
     "several outputs": (split, X),
+    "factorisations": (gaussian, M),
+    "systems": (lambda x: np.sum(np.linalg.solve(x[:128] + 30.0 * np.eye(128), x[128]) ** 2), M),
     "joined": (lambda x: np.sum(np.concatenate([np.sin(x), x * x, np.stack([x, x]).sum(0)]) ** 2), X),
     "diamond": (lambda x: np.sum((lambda a, b: a * b + a / b)(np.exp(x), np.cos(x) + 2.0)), X),
     "scan": (lambda x: np.sum(np.cumsum(np.sin(x)) * 1e-3), X),
@@ -98,6 +107,25 @@ def test_gradients_are_those_of_the_pass(name, programs, node_by_node):
     assert found.dtype == expected.dtype
     eps = np.finfo(found.dtype).eps
     np.testing.assert_allclose(found, expected, rtol=64 * eps, atol=64 * eps * np.abs(expected).max())
+
+
+def test_compiled_functions_are_part_of_the_program(programs, node_by_node):
+    normalize = wg.compile(lambda x: (x - np.mean(x, 1, keepdims=True)) / np.std(x, 1, keepdims=True))
+    function = lambda x, scale: np.sum(np.sin(normalize(np.exp(x) * scale)) ** 2 * np.float64(scale))
+    for scale in (1.0, 3.0):
+        found = eager_gradient(lambda x, scale=scale: function(x, scale), M)
+        np.testing.assert_allclose(found, node_by_node(lambda x, scale=scale: function(x, scale), M), atol=1e-11)
+    assert len(programs) == 2
+    assert None not in programs
+
+
+def test_residuals_of_a_compiled_function_are_those_of_each_tape(programs, node_by_node):
+    slope = wg.compile(lambda x: np.exp(np.sin(x)) * x)
+    for x in (X, 2.0 * X):
+        function = lambda w: np.sum(slope(w) * slope(2.0 * w))
+        np.testing.assert_allclose(eager_gradient(function, x), node_by_node(function, x), rtol=1e-12)
+    assert len(programs) == 2
+    assert None not in programs
 
 
 def test_the_program_reads_the_numbers_of_each_tape(programs, node_by_node):
@@ -193,6 +221,18 @@ def test_small_arrays_and_first_passes_are_not_compiled(monkeypatch):
     eager_gradient(lambda w: np.sum(np.sin(w) * w), X)
     assert not asked
     assert len(outlines.LEFT) == 1
+
+
+def test_an_error_of_a_rule_is_raised_as_by_the_pass(programs, node_by_node):
+    """Where a routine fails, NumPy runs the rule, once, and raises the error."""
+    singular = np.eye(128)
+    singular[3, 3] = 0.0
+    seed = lambda w: np.sum(wg.linalg.qr(w).R * M[:128])
+    for compute in (eager_gradient, node_by_node):
+        with pytest.raises(np.linalg.LinAlgError, match="linearly dependent"):
+            compute(seed, singular)
+    np.testing.assert_allclose(eager_gradient(seed, M[:128]), node_by_node(seed, M[:128]), rtol=1e-8, atol=1e-8)
+    assert programs[-1] is not None
 
 
 def test_a_rule_that_looks_at_numbers_is_no_program(programs):

@@ -186,6 +186,16 @@ def test_choices_broadcast(at_once):
         assert found.tobytes() == expected.tobytes()
 
 
+def test_choices_of_infinities_are_not_made_again_by_numpy(at_once, monkeypatch):
+    monkeypatch.setattr(eager_elements, "report_errors", pytest.fail)
+    x = RNG.normal(size=(300, 300))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = wg.where(x > 0, x, -np.inf)
+        assert wg.maximum(found, np.nan * found).shape == x.shape
+    assert found.tobytes() == np.where(x > 0, x, -np.inf).tobytes()
+
+
 def test_warnings_of_broadcast_operands(at_once):
     x, y = np.ones((900, 300)), np.ones((900, 1))
     y[[3, 850]] = 0.0

@@ -1,4 +1,4 @@
-"""Reductions and stacks of matrices on large arrays become programs when their signatures come again."""
+"""Reductions, sorting and stacks of matrices on large arrays become programs when their signatures come again."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.compiler.call.eager_call import LARGEST_ALONE
 from wengert.compiler.kernels.threads import THREADS
 from wengert.core import native
 from wengert.core.native import LargeSignatures, native_call
 from wengert.core.primitive import TABLE, plain_impl
 
 RNG = np.random.default_rng(0)
+OTHERS = ("gather", "scatter", "argsort")
 NATIVE = [
-    p
-    for p in native_call
-    if isinstance(getattr(p.impl, "large_calls", None), LargeSignatures) and p.name not in ("gather", "scatter")
+    p for p in native_call if isinstance(getattr(p.impl, "large_calls", None), LargeSignatures) and p.name not in OTHERS
 ]
-REDUCTIONS = [p for p in NATIVE if p.kind in ("reduction", "linear") or p.name == "softmax_weights"]
+REDUCTIONS = [p for p in NATIVE if p.kind in ("reduction", "linear") or p.name in ("softmax_weights", "softmax")]
 STACKS = [p for p in NATIVE if p not in REDUCTIONS]
 SHAPE = (50, 40, 35)
 AXES = [(0,), (2,), (0, 2), (0, 1, 2)]
@@ -114,6 +114,32 @@ def test_warnings_and_errors_are_those_of_numpy(at_once):
         assert np.isinf(wg.sum(x, 0)).all()
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_warnings_of_operations_along_rows(axis, at_once, native_calls):
+    x = np.ones((200, 100))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(wg.special.softmax(x, axis), 1.0 / x.shape[axis], rtol=1e-14)
+    x[(slice(None),) * axis + (3,)] = -np.inf
+    x[(slice(None),) * (1 - axis) + (7,)] = -np.inf
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in divide"):
+        found = wg.special.softmax(x, axis)
+    assert np.isnan(found).sum() == x.shape[axis]
+    with np.errstate(invalid="raise"), pytest.raises(FloatingPointError, match="invalid"):
+        wg.special.softmax(x, axis)
+    assert set(native_calls) == {("softmax", True)}
+
+
+def test_softmax_beside_infinity(at_once, monkeypatch):
+    x = np.tile([0.0, 1000.0, 3.0], (native.EXPENSIVE_ARRAY, 1))
+    x[2, 2] = np.inf
+    with np.errstate(all="ignore"):
+        found = wg.special.softmax(x, 1)
+        monkeypatch.setattr(native, "IS_ON", False)
+        np.testing.assert_array_equal(found, wg.special.softmax(x, 1))
+    np.testing.assert_array_equal(found[1:3], [[0.0, 1.0, 0.0], [0.0, 0.0, np.nan]])
+
+
 def test_threads_do_not_change_bits(at_once, monkeypatch):
     x = RNG.normal(size=(700, 500)).astype("f4")
     results = []
@@ -121,6 +147,27 @@ def test_threads_do_not_change_bits(at_once, monkeypatch):
         monkeypatch.setattr(THREADS, "value", threads)
         results.append([wg.sum(x).tobytes(), wg.sum(x, 0).tobytes(), wg.mean(x, 1).tobytes(), wg.prod(x, 0).tobytes()])
     assert results[0] == results[1] == results[2]
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_orders_are_those_of_numpy(dtype, axis, at_once, native_calls):
+    x = RNG.normal(size=(90, 70)).round(1).astype(dtype)  # many are equal
+    x[3], x[5, ::2], x[7], x[9, 1::2] = np.nan, -0.0, np.inf, 0.0
+    expected = np.argsort(x, axis, kind="stable")
+    for given in (x, np.asfortranarray(x), x[::-1][::-1]):
+        found = wg.argsort(given, axis)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(wg.sort(wg.tensor(x), axis).numpy(), np.sort(x, axis))
+    assert native_calls.count(("argsort", True)) == 4
+
+
+def test_other_kinds_of_sorting_are_left_to_numpy(at_once, native_calls):
+    x = RNG.normal(size=native.SORTED_ARRAY).round(1)
+    wg.argsort(x, kind="quicksort")
+    wg.argsort(x[1:])
+    assert not native_calls
 
 
 def test_small_arrays_do_not_ask(at_once, native_calls):
@@ -160,7 +207,7 @@ def test_signatures_are_counted_one_by_one(native_calls, monkeypatch):
     ],
     ids=["solve", "inv", "det", "cholesky", "triangular", "eigh", "qr"],
 )
-@pytest.mark.parametrize("order", [2, 3])
+@pytest.mark.parametrize("order", [2, 3, 13])
 def test_stacks_and_their_gradients_are_those_of_lapack(f, order, at_once, native_calls, monkeypatch):
     a, b = (
         spd(native.STACK_ARRAY // order**2 + 5, order),
@@ -170,19 +217,54 @@ def test_stacks_and_their_gradients_are_those_of_lapack(f, order, at_once, nativ
     gradient = wg.grad(lambda a, b: (f(a, b) * weights).sum(), (0, 1))
     found = [f(a, b), *gradient(a, b)]
     assert native_calls
+    assert all(is_native for name, is_native in native_calls)
     monkeypatch.setattr(native, "IS_ON", False)
     for x, y in zip(found, [f(a, b), *gradient(a, b)], strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-11)
 
 
-def test_one_matrix_is_left_to_lapack(at_once):
-    a = spd(1, 80)[0]
-    assert native_call.of(TABLE["cholesky"])([a], {}) is None
+@pytest.mark.parametrize("primitive", STACKS, ids=lambda p: p.name)
+def test_one_large_matrix_is_left_to_numpy(primitive):
+    params = primitive.trial.cases[0].params
+    for order in (LARGEST_ALONE, LARGEST_ALONE + 1):
+        a, b, factors = spd(1, order)[0], RNG.normal(size=(order, 1)), np.empty((0, order))
+        operands = {"solve": (a, b, factors), "solve_triangular": (a, b), "cholesky_pull": (a, a)}.get(
+            primitive.name, (a,)
+        )
+        found = native_call.of(primitive)(operands, params)
+        if order > LARGEST_ALONE:
+            assert found is None
+        else:
+            np.testing.assert_allclose(found, plain_impl(primitive)(*operands, **params), rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.parametrize("layout", [lambda b: b, lambda b: np.asfortranarray(b), lambda b: b[:, ::-1]])
+@pytest.mark.parametrize("order", [3, 40])
+def test_many_right_hand_sides_of_one_matrix(order, layout, at_once, native_calls, monkeypatch):
+    a, b = np.tril(spd(1, order)[0]), layout(RNG.normal(size=(order, native.STACK_ARRAY // order + 1)))
+    f = lambda a, b: (wg.linalg.solve_triangular(a, b, lower=True) ** 2).sum()
+    found = wg.grad(f, (0, 1))(a, b)
+    assert ("solve_triangular", True) in native_calls
+    monkeypatch.setattr(native, "IS_ON", False)
+    for x, y in zip(found, wg.grad(f, (0, 1))(a, b), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-12)
+
+
+def test_matrices_that_run_one_after_the_other_count_more(at_once, native_calls):
+    a = spd(32)
+    wg.linalg.inv(a)
+    wg.linalg.solve_triangular(a, a)
+    assert native_calls == [("solve_triangular", True)]
+    native_calls.clear()
+    wg.linalg.solve_triangular(a[0], a[0])
+    wg.linalg.solve_triangular(np.ones((0, 3, 3)), a[0])
+    assert not native_calls
+
+
+@pytest.mark.parametrize("order", [3, 13])
 @pytest.mark.parametrize("f", [wg.linalg.inv, wg.linalg.cholesky, lambda a: wg.linalg.solve(a, a)])
-def test_errors_are_those_of_lapack(f, at_once):
-    a = spd(native.STACK_ARRAY)
+def test_errors_are_those_of_lapack(f, order, at_once):
+    a = spd(native.STACK_ARRAY // order, order)
     a[17] = 0.0
     with pytest.raises(np.linalg.LinAlgError):
-        f(a)
+        f(wg.tensor(a, requires_grad=True))

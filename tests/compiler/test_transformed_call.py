@@ -315,7 +315,7 @@ def test_kept_values_are_freed_with_the_result():
     x = wg.tensor(X, requires_grad=True)
     y = f(x)
     (call,) = y.node.parents
-    kept = [weakref.ref(a) for a in call.params["gradient"].residuals]
+    kept = [weakref.ref(a) for a in call.params["gradient"].arrays]
     del call
     assert kept
     y.backward()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,6 @@ FUNCTIONS = {
     "rms_norm": lambda x, w, b: functional.rms_norm(x, (WIDTH,), weight=w),
     "group_norm": lambda x, w, b: functional.group_norm(x.reshape(ROWS, WIDTH, 1), 8, w, b),
     "instance_norm": lambda x, w, b: functional.instance_norm(x.reshape(10, 13, WIDTH)),
-    "softmax": lambda x, w, b: functional.softmax(x, -1),
     "log_softmax": lambda x, w, b: functional.log_softmax(x, dim=0),
     "softmin": lambda x, w, b: functional.softmin(x, 1),
 }
@@ -44,6 +45,7 @@ def compiled(monkeypatch):
     monkeypatch.setattr(large_calls, "compile_function", compile_function)
     monkeypatch.setattr(large_calls, "PAYS", 0)
     monkeypatch.setattr(large_calls, "SEEN", {})
+    monkeypatch.setattr(large_calls, "KNOWN", {})
     return names
 
 
@@ -76,7 +78,7 @@ def test_it_is_one_node_of_the_tape(compiled):
 
 def test_second_derivatives(compiled):
     x = RNG.normal(size=(ROWS, WIDTH))
-    f = lambda x: (functional.softmax(x, -1) ** 2).sum()
+    f = lambda x: (functional.softmin(x, -1) ** 2).sum()
     v = RNG.normal(size=x.shape)
     step = 1e-5
     expected = (wg.grad(f)(x + step * v) - wg.grad(f)(x - step * v)) / (2 * step)
@@ -89,18 +91,18 @@ def test_second_derivatives(compiled):
 
 
 def test_small_arrays_lists_and_other_dtypes_are_not_compiled(compiled):
-    functional.softmax(np.ones((2, 3)), -1)
-    functional.softmax([[1.0, 2.0]], -1)
-    functional.softmax(np.ones((ROWS, WIDTH), int), -1)
-    functional.softmax(wg.tensor(np.ones(native.EXPENSIVE_ARRAY - 1)), 0)
+    functional.log_softmax(np.ones((2, 3)), -1)
+    functional.log_softmax([[1.0, 2.0]], -1)
+    functional.log_softmax(np.ones((ROWS, WIDTH), int), -1)
+    functional.log_softmax(wg.tensor(np.ones(native.EXPENSIVE_ARRAY - 1)), 0)
     assert not compiled
 
 
 def test_traces_are_not_compiled_twice(compiled):
     x = RNG.normal(size=(ROWS, WIDTH))
-    found = wg.compile(lambda x: functional.softmax(x, -1))(x)
+    found = wg.compile(lambda x: functional.log_softmax(x, -1))(x)
     assert not compiled
-    np.testing.assert_allclose(found, functional.softmax(x, -1), atol=1e-15)
+    np.testing.assert_allclose(found, functional.log_softmax(x, -1), atol=1e-14)
 
 
 def test_few_calls_are_not_compiled(compiled, monkeypatch):
@@ -135,3 +137,105 @@ def test_warnings_are_those_of_numpy(compiled):
 def test_errors_name_the_function(compiled):
     with pytest.raises(ValueError, match="layer_norm with normalized_shape"):
         functional.layer_norm(np.ones((ROWS, WIDTH)), 7)
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs"), [((), {}), ((WIDTH,), {"normalized_shape": WIDTH}), ((1, 2, 3, 4, 5), {}), ((), {"shape": 2})]
+)
+def test_wrong_arguments(args, kwargs, compiled):
+    with pytest.raises(TypeError, match="layer_norm"):
+        functional.layer_norm(np.ones((ROWS, WIDTH)), *args, **kwargs)
+
+
+def test_some_arguments_are_constants(compiled):
+    x, w = RNG.normal(size=(ROWS, WIDTH)), wg.tensor(RNG.normal(size=WIDTH), requires_grad=True)
+    functional.layer_norm(x, WIDTH, w).sum().backward()
+    centred = x - x.mean(1, keepdims=True)
+    np.testing.assert_allclose(w.grad.numpy(), (centred / np.sqrt(x.var(1, keepdims=True) + 1e-5)).sum(0), rtol=1e-10)
+    assert functional.layer_norm(x, WIDTH, w.detach()).grad_fn is None
+    with wg.no_grad():
+        assert functional.layer_norm(x, WIDTH, w).grad_fn is None
+
+
+def test_tensors_of_two_levels(compiled):
+    x, w, u = RNG.normal(size=(ROWS, WIDTH)), RNG.normal(size=WIDTH), RNG.normal(size=(ROWS, WIDTH))
+    inner = lambda w, x: wg.grad(lambda x: (functional.layer_norm(x, WIDTH, w) ** 3).sum())(x)
+    found = wg.grad(lambda w: (inner(w, x) * u).sum())(w)
+    step, v = 1e-6, RNG.normal(size=WIDTH)
+    slope = ((inner(w + step * v, x) - inner(w - step * v, x)) * u).sum() / (2 * step)
+    np.testing.assert_allclose(found @ v, slope, rtol=1e-6)
+    assert compiled
+
+
+def test_memory_is_released(compiled):
+    x = wg.tensor(RNG.normal(size=(ROWS, WIDTH)), requires_grad=True)
+    y = functional.gelu(x * 2.0)
+    kept = weakref.ref(y.value)
+    del y
+    assert kept() is None
+
+
+def attention_problem(length=48, keys=56):
+    rng = np.random.default_rng(2)
+    shapes = [(3, 4, length, 24), (3, 4, keys, 24), (3, 4, keys, 16)]
+    masks = rng.uniform(size=(length, keys)) > 0.3, rng.normal(size=(4, length, keys))
+    return [rng.normal(size=shape) for shape in shapes], masks
+
+
+@pytest.mark.parametrize("mask", [None, 0, 1])
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("is_compiled_pass", [False, True])
+def test_attention_stores_no_weights(mask, is_causal, is_compiled_pass, compiled, monkeypatch):
+    arrays, masks = attention_problem()
+    monkeypatch.setattr(native, "PAYS", 0 if is_compiled_pass else native.PAYS)
+
+    def differentiate():
+        tensors = [wg.tensor(a, requires_grad=True) for a in arrays]
+        given = None if mask is None else masks[mask]
+        out = functional.scaled_dot_product_attention(*tensors, given, is_causal=is_causal)
+        kept = out.node.parents[0].params["gradient"].arrays if out.grad_fn.name == "attend" else ()
+        (out * np.cos(np.arange(out.size)).reshape(out.shape)).sum().backward()
+        return kept, [out.detach().numpy(), *[t.grad.numpy() for t in tensors]]
+
+    kept, found = differentiate()
+    assert compiled == ["attend"]
+    assert max(a.size for a in kept) < 3 * 4 * 48 * 56
+    monkeypatch.setattr(native, "IS_ON", False)
+    for a, b in zip(found, differentiate()[1], strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-12 * np.abs(b).max())
+
+
+def test_attention_with_a_mask_that_is_learned(compiled, monkeypatch):
+    arrays, (_, mask) = attention_problem()
+    f = lambda mask: (functional.scaled_dot_product_attention(*arrays, mask) ** 2).sum()
+    w = wg.tensor(mask, requires_grad=True)
+    f(w).backward()
+    v, step = np.random.default_rng(3).normal(size=mask.shape), 1e-5
+    slope = (f(mask + step * v) - f(mask - step * v)) / (2 * step)
+    np.testing.assert_allclose(np.sum(w.grad.numpy() * v), slope, rtol=1e-7)
+
+
+def test_attention_of_views(compiled):
+    x = RNG.normal(size=(2, 64, 3, 4, 16))
+
+    def attended(x):
+        q, k, v = (np.swapaxes(x[:, :, i], 1, 2) for i in range(3))
+        return (functional.scaled_dot_product_attention(q, k, v) ** 2).sum()
+
+    w = wg.tensor(x, requires_grad=True)
+    attended(w).backward()
+    v, step = RNG.normal(size=x.shape), 1e-5
+    slope = (attended(x + step * v) - attended(x - step * v)) / (2 * step)
+    np.testing.assert_allclose(np.sum(w.grad.numpy() * v), slope, rtol=1e-7)
+    assert "attend" in compiled
+
+
+def test_a_query_that_sees_no_key(compiled):
+    (q, k, v), (mask, _) = attention_problem()
+    mask[3] = False
+    tensors = [wg.tensor(a, requires_grad=True) for a in (q, k, v)]
+    out = functional.scaled_dot_product_attention(*tensors, mask)
+    assert (out[:, :, 3].detach().numpy() == 0).all()
+    out.sum().backward()
+    assert (tensors[0].grad.numpy()[:, :, 3] == 0).all()
+    assert all(np.isfinite(t.grad.numpy()).all() for t in tensors)

@@ -172,6 +172,11 @@ LINEAR = np.array([[1.0, 0.0, 2.0, 0.0], [0.0, 0.0, 0.0, 4.0]])
             ["1100", "1100", "0011", "0011"],
             ["1100", "1100", "0011", "0011"],
         ),
+        (
+            lambda x: wg.special.softmax(x.reshape(2, 2), 0),
+            ["1010", "0101", "1010", "0101"],
+            ["1010", "0101", "1010", "0101"],
+        ),
     ],
 )
 def test_patterns_are_as_small_as_they_can_be(f, everywhere, here):

@@ -237,3 +237,24 @@ def test_stop_gradient_keeps_values():
     x = wg.tensor(2.0, requires_grad=True)
     assert not stop_gradient(x).requires_grad
     assert grad(grad(lambda x: x**2 * stop_gradient(x)))(3.0) == 6.0
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, wg.compile])
+@pytest.mark.parametrize("transform", [wg.vjp, wg.linearize])
+def test_results_may_be_overwritten_before_a_derivative_is_asked_for(transform, wrap):
+    x = np.linspace(0.0, 1.0, 5)
+    value, derivative = transform(wrap(np.exp), x)  # the rule of exp reads its result
+    value[:] = 0.0
+    found = derivative(np.ones(5))
+    np.testing.assert_allclose(found[0] if transform is wg.vjp else found, np.exp(x))
+
+
+def test_auxiliary_results_may_be_overwritten_before_a_derivative_is_asked_for():
+    def f(x):
+        y = np.exp(x)
+        return y * 2.0, y
+
+    x = np.linspace(0.0, 1.0, 5)
+    _, pullback, aux = wg.vjp(f, x, has_aux=True)
+    aux[:] = 0.0
+    np.testing.assert_allclose(pullback(np.ones(5))[0], 2 * np.exp(x))

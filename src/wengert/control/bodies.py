@@ -191,11 +191,18 @@ class Pulled(NamedTuple):
 
 
 @lru_cache(256)
-def pull_body(body: Graph, live: Live, free: Live | None = None, recompute: bool = False) -> Pulled:
+def pull_body(
+    body: Graph,
+    live: Live,
+    free: Live | None = None,
+    recompute: bool = False,
+    rewrite: Callable[[Graph], Graph] | None = None,
+) -> Pulled:
     """The two parts of a body, for derivatives with respect to its live inputs.
 
     The backward part may read inputs that are `free`, all by default, without anything being kept for it. With
-    `recompute`, it begins with the forward part, and there are no residuals.
+    `recompute`, it begins with the forward part, and there are no residuals. `rewrite` is a pass over both parts as one
+    graph, before it is split.
     """
     trace, inputs = Trace(new_level(), is_held=True), [Input(node.spec, node.weak) for node in body.inputs]
     level = new_level()
@@ -233,7 +240,7 @@ def pull_body(body: Graph, live: Live, free: Live | None = None, recompute: bool
         backward = Graph([*[inputs[i] for i in uses], *cotangents], results)
         return Pulled(Graph(inputs, primal), backward, uses, live_out)
     at_hand = {node for node, is_free in zip(inputs, free or [True] * len(inputs), strict=True) if is_free}
-    return split_passes(inputs, primal, cotangents, results, live_out, at_hand)
+    return split_passes(inputs, primal, cotangents, results, live_out, at_hand, rewrite)
 
 
 def split_passes(
@@ -243,11 +250,13 @@ def split_passes(
     pulled: Sequence[Node],
     live: Live,
     free: set[Input],
+    rewrite: Callable[[Graph], Graph] | None = None,
 ) -> Pulled:
     """What depends on cotangents belongs to the backward part, and reads or repeats the rest."""
     from wengert.graph.passes.subexpressions import merge_common  # passes are loaded when they are first used
 
     whole = merge_common(Graph([*inputs, *cotangents], [*primal, *pulled]))
+    whole = whole if rewrite is None else rewrite(whole)
     primal, pulled = whole.outputs[: len(primal)], whole.outputs[len(primal) :]
     late = find_late(whole, cotangents)
     kept = choose_residuals(find_needed(whole, late, pulled), free)

@@ -9,9 +9,9 @@ of elements. From then on a vector kernel runs them, which is compiled, or read 
 has the same results each time, and a few calls cost nothing. The functions of a kernel may differ from NumPy's in the
 last digit; arithmetic does not.
 
-Reductions and operations on stacks of matrices follow the same rule for each signature (`by_signature`), because their
-programs have shapes. Convolutions and pooling are native from the first large call on. `WENGERT_EAGER_KERNELS=0` leaves
-everything to NumPy. The compiler is imported when it is first needed; NumPy runs what has no program.
+Reductions, sorting and operations on matrices follow the same rule for each signature (`LargeSignatures`), because
+their programs have shapes. Convolutions and pooling are native from the first large call on. `WENGERT_EAGER_KERNELS=0`
+leaves everything to NumPy. The compiler is imported when it is first needed; NumPy runs what has no program.
 """
 
 from __future__ import annotations
@@ -49,6 +49,10 @@ REDUCED_ARRAY, REDUCED = 1 << 16, 2
 """The same two figures for reductions."""
 STACK_ARRAY, STACKED = 1 << 12, 32
 """The same for operations on stacks of matrices."""
+CALL_OF_LAPACK = 192
+"""So many elements take as long as a call of LAPACK in Python."""
+SORTED_ARRAY, SORTED = 1 << 12, 64
+"""The same for stable sorting."""
 KEY_ARRAY, AT_KEY = 1 << 12, 16
 """The same for reads and additions at a key with arrays: the least number of elements of its last array."""
 MOST_SIGNATURES = 256
@@ -237,35 +241,42 @@ class LargeSignatures:
         return self.impl(*operands, **params) if found is None else found
 
 
-def by_signature(impl: Callable[..., Any], least: int, nanoseconds: int) -> Callable[..., Any]:
-    """The implementation of an operation, with programs for signatures that come again on large arrays.
-
-    `least` is the number of elements of the first operand, and `nanoseconds` what NumPy takes for one of them.
-    """
-    calls = LargeSignatures(impl, nanoseconds)
-    ndarray = np.ndarray
-
-    def run(x: Any, *others: Any, **params: Any) -> Any:
-        if x.__class__ is ndarray and x.size >= least:
-            return calls.run((x, *others), params)
-        return impl(x, *others, **params)
-
-    return attach(run, impl, calls)
-
-
-def for_reductions(impl: Callable[..., Any]) -> Callable[..., Any]:
+def for_reductions(
+    impl: Callable[..., Any], least: int = REDUCED_ARRAY, nanoseconds: int = REDUCED
+) -> Callable[..., Any]:
     """The implementation of a reduction of one array, with programs for large ones.
 
     Small arrays are frequent here, so the function is written with the parameters of `impl`, as in `primitive.py`.
     """
-    calls = LargeSignatures(impl, REDUCED)
+    calls = LargeSignatures(impl, nanoseconds)
     code = impl.__code__
     _, *names = code.co_varnames[: code.co_argcount]
     given, named = ", ".join(names), ", ".join([f"{name!r}: {name}" for name in names])
-    is_large = f"x.__class__ is ndarray and x.size >= {REDUCED_ARRAY}"
+    is_large = f"x.__class__ is ndarray and x.size >= {least}"
     text = f"lambda x, {given}: run((x,), {{{named}}}) if {is_large} else impl(x, {given})"
     run: Callable[..., Any] = eval(text, {"run": calls.run, "ndarray": np.ndarray, "impl": impl})
     run.__defaults__ = impl.__defaults__
+    return attach(run, impl, calls)
+
+
+def for_rows(impl: Callable[..., Any]) -> Callable[..., Any]:
+    """The implementation of an operation that computes functions of the elements along axes, as a softmax does."""
+    return for_reductions(impl, EXPENSIVE_ARRAY, EXPENSIVE)
+
+
+def for_sorting(impl: Callable[..., Any]) -> Callable[..., Any]:
+    """The implementation of an operation that sorts, with programs for large arrays whose equal elements stay in order.
+
+    Other kinds of sorting are NumPy's, whose order of equal elements native code does not have.
+    """
+    calls = LargeSignatures(impl, SORTED)
+    ndarray = np.ndarray
+
+    def run(x: Any, axis: int, kind: str | None) -> Any:
+        if x.__class__ is ndarray and x.size >= SORTED_ARRAY and kind == "stable":
+            return calls.run((x,), {"axis": axis, "kind": kind})
+        return impl(x, axis=axis, kind=kind)
+
     return attach(run, impl, calls)
 
 
@@ -294,6 +305,23 @@ def attach(
     return run
 
 
-def for_stacks(impl: Callable[..., Any]) -> Callable[..., Any]:
-    """The implementation of an operation on matrices, with programs for large stacks of them."""
-    return by_signature(impl, STACK_ARRAY, STACKED)
+def for_stacks(impl: Callable[..., Any], calls_for_each: int = 0) -> Callable[..., Any]:
+    """The implementation of an operation on matrices, with programs for large ones, and for stacks of them.
+
+    The larger one of the first two operands decides: a small matrix may have many right-hand sides. If the
+    implementation runs one matrix after the other, `calls_for_each` is the number of calls in Python that each takes.
+    """
+    calls = LargeSignatures(impl, STACKED)
+    ndarray, each = np.ndarray, calls_for_each * CALL_OF_LAPACK
+
+    def run(x: Any, *others: Any, **params: Any) -> Any:
+        if x.__class__ is ndarray:
+            largest = others[0] if others and others[0].size > x.size else x
+            size = largest.size
+            if each and size and largest.ndim > 2:
+                size += each * (size // (largest.shape[-2] * largest.shape[-1]))
+            if size >= STACK_ARRAY:
+                return calls.run((x, *others), params, size)
+        return impl(x, *others, **params)
+
+    return attach(run, impl, calls)

@@ -15,6 +15,7 @@ from wengert.ops.linear_algebra import cholesky, norms, systems, triangular
 from wengert.ops.reductions import cumulative, extremes, logical, sums
 from wengert.ops.samples import sorting
 from wengert.ops.signal import convolution, fourier
+from wengert.ops.special import entropy
 
 flops.enter(lambda node: product_flops(node) * node.size * node.args[0].shape[-1], products.matmul)
 flops.enter(lambda node: node.args[0].size if node.params["key"].repeats else 0, subscripts._scatter)
@@ -36,6 +37,7 @@ flops.enter(
 )
 flops.enter(per_element(2), norms._norm)
 flops.enter(per_element(3), sums._logsumexp)
+flops.enter(per_element(5), entropy._softmax, entropy.softmax_weights)
 
 
 @flops(einsum._einsum)

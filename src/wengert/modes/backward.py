@@ -16,6 +16,8 @@ from wengert.core import native
 from wengert.core.array import Array
 from wengert.core.native import EXPENSIVE_ARRAY
 from wengert.core.primitive import OUTPUT
+from wengert.graph.ir import is_broadcast_number
+from wengert.modes import recording
 from wengert.modes.blocks import pull_large
 from wengert.modes.outlines import LONG, may_pay, run_outlined
 from wengert.modes.tape import TapeNode, find_reaching, sort_reachable
@@ -67,6 +69,8 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
                 sink(node, t)
             return
 
+    is_traced = recording.current_trace() is not None
+    looks_closer = has_large or is_traced
     with np.errstate(all="ignore"):
         for node in order:
             t = take(node, None)
@@ -81,14 +85,13 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
                     continue  # the history behind a target is not released
             if hooks is not None:
                 t = run_hooks(hooks.before, t)
-            if (
-                has_large
-                and (t.__class__ is ndarray and t.size >= EXPENSIVE_ARRAY and not dead)
-                and (alone is None or node.sequence < alone.sequence)
-            ):
-                alone = pull_large(node, t, order, cotangents, owned, retain)
-                if alone is None:
-                    continue
+            if looks_closer and t.__class__ is ndarray:
+                if is_traced:
+                    t = shrink_cotangent(node, t)
+                elif t.size >= EXPENSIVE_ARRAY and not dead and (alone is None or node.sequence < alone.sequence):
+                    alone = pull_large(node, t, order, cotangents, owned, retain)
+                    if alone is None:
+                        continue
             if primitive.is_plain and simple and hooks is None and (not dead or node not in dead):  # the fast path
                 pulls, saved, params, conforms = primitive.pulls, node.saved, node.params, primitive.conforms
                 i = 0
@@ -132,6 +135,19 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
                     add_cotangent(parent, c, mask, cotangents, dead)
             if not retain:
                 node.saved, node.parents = None, ()
+
+
+def shrink_cotangent(node: TapeNode, t: np.ndarray) -> Any:
+    """The cotangent of an elementwise operation as a number, if it is one number that was broadcast.
+
+    In a trace, what the rule computes of it and of constants would be an array, and a constant of the program. The
+    cotangents of operands that were not broadcast are broadcast to their shapes afterwards.
+    """
+    assert node.primitive is not None
+    is_number = node.primitive.kind == "elementwise" and is_broadcast_number(t)
+    if is_number and all(parent is None or parent.shape == t.shape for parent in node.parents):
+        return t[(0,) * t.ndim]
+    return t
 
 
 def run_hooks(hooks: dict[int, Callable[..., Any]], t: Any) -> Any:

@@ -13,7 +13,7 @@ checked, values of other modes, rules that cannot be traced, and programs that w
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,18 +42,36 @@ MOST_NEW = 16
 
 
 class MemoryLayout(NamedTuple):
-    """How an array lies in memory that is not contiguous: it is one whose axes are permuted, then broadcast."""
+    """How an array lies in memory: it is a contiguous one whose axes are permuted, and then broadcast to a shape.
 
-    axes: tuple[int, ...]
-    shape: tuple[int, ...]
+    A contiguous array has no axes here, and no other shape.
+    """
+
+    spec: Spec
+    axes: tuple[int, ...] | None = None
+    shape: tuple[int, ...] | None = None
+
+
+class ArrayHolder:
+    """A parameter of a node that holds arrays for its rule, as that of a compiled call does.
+
+    `outline` is equal for two that do the same, except for the numbers in their arrays.
+    """
+
+    arrays: Sequence[Any]
+    outline: Hashable
+
+    def with_arrays(self, arrays: Sequence[Any]) -> ArrayHolder:
+        """The parameter with other values, which may be symbols."""
+        raise NotImplementedError  # each kind defines it
 
 
 class OutlinedTape:
     """A tape with its outline: nodes, newest first, and the cotangents that a pass starts with.
 
-    `inputs` are the arrays that the nodes saved, and the cotangents, each once, or the contiguous ones behind them;
-    `specs` are theirs, `layouts` those of the others, and `known` has their numbers by identity. `key` is the outline:
-    it has a number for each input, and equal tapes have equal keys. `hash` is that of the key.
+    `inputs` are the arrays that the nodes saved or hold, and the cotangents, each once, or the contiguous ones behind
+    them; `specs` are theirs, `layouts` those of the others, and `known` has their numbers by identity. `key` is the
+    outline: it has a number for each input, and equal tapes have equal keys. `hash` is that of the key.
     """
 
     def __init__(self, order: Sequence[TapeNode], seeds: dict[TapeNode, Any]):
@@ -70,11 +88,19 @@ class OutlinedTape:
         for node in order:
             if node.hooks is not None or node.primitive is None or node.primitive.kind == "function":
                 refuse_node(node)
-            params = node.params and (*node.params, *map(describe_parameter, node.params.values()))
+            params = node.params and (*node.params, *map(self.describe_parameter, node.params.values()))
             saved = tuple(map(describe, node.saved or ()))
             steps.append((node.primitive, *map(find, node.parents), params or None, saved, node.shape, node.dtype))
         self.key = tuple(steps), tuple(started), tuple(self.specs), tuple(self.layouts.items())
         self.hash = hash(self.key)
+
+    def describe_parameter(self, x: Any) -> Any:
+        """What describes a parameter: the key of a constant; the arrays that one holds are inputs."""
+        if x.__class__ is Index:
+            return x.as_tuple()
+        if isinstance(x, ArrayHolder):
+            return x.outline, tuple([self.describe_value(array) for array in x.arrays])
+        return constant_key(x)
 
     def describe_value(self, x: Any) -> Any:
         """What describes a value: the number of an input, for arrays and NumPy's numbers, or the key of a constant."""
@@ -124,19 +150,17 @@ def refuse_node(node: TapeNode) -> None:
         raise TypeError("its rule is a function of the user, which sees numbers")
 
 
-def describe_parameter(x: Any) -> Any:
-    """What describes a parameter of an operation."""
-    return x.as_tuple() if x.__class__ is Index else constant_key(x)
-
-
-def find_layout(x: np.ndarray) -> tuple[np.ndarray, MemoryLayout]:
-    """The contiguous array behind an array that is not contiguous, without a copy where there is one; its layout."""
+def find_layout(x: Any) -> tuple[np.ndarray, MemoryLayout]:
+    """The contiguous array behind an array, without a copy where there is one, and its layout."""
+    if x.__class__ is not np.ndarray or x.flags.c_contiguous:
+        return np.asarray(x), MemoryLayout(Spec(x.shape, x.dtype))
     single = x[tuple([slice(None) if step else slice(0, 1) for step in x.strides])]
     order = sorted(range(x.ndim), key=lambda axis: -abs(single.strides[axis]))
     array = single.transpose(order)
     if not array.flags.c_contiguous:
         array, order = np.ascontiguousarray(single), list(range(x.ndim))
-    return array, MemoryLayout(tuple([order.index(axis) for axis in range(x.ndim)]), x.shape)
+    axes = tuple([order.index(axis) for axis in range(x.ndim)])
+    return array, MemoryLayout(Spec(array.shape, array.dtype), axes, x.shape)
 
 
 LEFT: dict[int, int] = {}

@@ -11,7 +11,7 @@ from wengert.core.primitive import as_operand
 from wengert.modes.tensor import Tensor
 from wengert.nn.dropout import Dropout
 from wengert.nn.functional.affine import linear
-from wengert.nn.functional.attention import attention_weights, causal_mask
+from wengert.nn.functional.attention import attend, attention_weights, causal_mask
 from wengert.nn.init import xavier_uniform_
 from wengert.nn.inputs import refuse_length, to_precision
 from wengert.nn.linear import Linear
@@ -113,14 +113,19 @@ class MultiheadAttention(Module):
                 "They need the same batch, and one value for each key.",
             )
         q, k, v = (self.split_heads(x) for x in (q, k, v))
+        is_only_causal = is_causal and attn_mask is None and key_padding_mask is None
         mask = join_masks(
             head_mask(attn_mask, (n, self.num_heads, length, keys)),
             padding_mask(key_padding_mask, (n, keys)),
-            causal_mask(length, keys) if is_causal else None,
+            causal_mask(length, keys) if is_causal and not is_only_causal else None,
             q.dtype,
         )
-        weights = self.drop(attention_weights(q, k, mask))
-        out = reshape(transpose(matmul(weights, v), (0, 2, 1, 3)), (n, length, self.embed_dim))
+        if need_weights or (self.dropout and self.training):
+            weights = self.drop(attention_weights(q, k, mask, is_only_causal))
+            averages = matmul(weights, v)
+        else:
+            averages = attend(q, k, v, mask, is_only_causal)
+        out = reshape(transpose(averages, (0, 2, 1, 3)), (n, length, self.embed_dim))
         out = self.out_proj(out)
         if not is_batch:
             out = out[0]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from wengert.nn import functional
-from wengert.nn.functional.dropout import refuse_probability
+from wengert.nn.functional.dropping import refuse_probability
 from wengert.nn.module import Module
 from wengert.random.counter_generator import CounterGenerator, counter_rng
 

@@ -11,96 +11,132 @@ other modes, the function runs as it is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache, wraps
-from inspect import signature
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from wengert.core import native
 from wengert.modes import recording
 from wengert.modes.tensor import Tensor
+from wengert.ops.reductions.sums import sum as sum_
+from wengert.transforms.products import stop_gradient
 
-PAYS = 1 << 24
-"""The number of elements of calls with the same shapes before they are compiled."""
+PAYS = 1 << 22
+"""The number of elements of calls with the same shapes before they are compiled: operations of NumPy take some twenty
+nanoseconds for each of them, forward and backward, and compilers about as long as for all of these."""
 MOST_PROGRAMS = 256
 """The number of different calls that are counted, and of functions that are kept."""
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
-
-SEEN: dict[Any, int] = {}
-"""The number of elements so far, for each function with its constants and shapes."""
+NATIVE = (*FLOATS, np.dtype(np.bool_))
+"""The dtypes of the first array, and of the others."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def compiled_if_large(*arrays: str) -> Callable[[F], F]:
+class LargeFunction(NamedTuple):
+    """A compiled function of arrays, with the signature of calls like this one.
+
+    Its second result is zero if the first one is finite, and NaN if not.
+    """
+
+    compiled: Any
+    signature: Any
+
+
+SEEN: dict[Any, int] = {}
+"""The number of elements so far, for each function with its constants and shapes."""
+KNOWN: dict[Any, LargeFunction] = {}
+"""What was compiled, by the same keys."""
+
+
+def compiled_if_large(*arrays: str, work: Callable[..., int] = lambda x, *_: x.size) -> Callable[[F], F]:
     """A decorator: large calls are compiled. `arrays` names the arguments that are arrays, or None; the first decides.
 
-    All other arguments are constants of the program.
+    All other arguments are constants of the program. `work` gives the number of elements that a call takes time for,
+    from its arrays.
     """
 
     def decorate(function: F) -> F:
-        parameters = signature(function)
+        parameters = signature(function).parameters.values()
+        names = [p.name for p in parameters]
+        defaults = {p.name: p.default for p in parameters if p.default is not Parameter.empty}
 
         @wraps(function)
         def run(input: Any, *args: Any, **kwargs: Any) -> Any:
             value = input.value if input.__class__ is Tensor else input
             if value.__class__ is np.ndarray and value.size >= native.EXPENSIVE_ARRAY and native.IS_ON:
-                bound = parameters.bind(input, *args, **kwargs)
-                bound.apply_defaults()
-                return run_large(function, arrays, value.size, bound.arguments)
-            return function(input, *args, **kwargs)
+                arguments = {**defaults, **dict(zip(names, (input, *args), strict=False)), **kwargs}
+                is_valid = len(args) < len(names) == len(arguments) and kwargs.keys().isdisjoint(names[: len(args) + 1])
+                if is_valid:
+                    return run_large(function, arrays, work, arguments)
+            return function(input, *args, **kwargs)  # which raises the error if arguments are not valid
 
         return run  # type: ignore[return-value]  # it has the signature of the function
 
     return decorate
 
 
-def run_large(function: Callable[..., Any], names: tuple[str, ...], size: int, arguments: dict[str, Any]) -> Any:
-    """The result of a function on arrays of so many elements."""
+def run_large(
+    function: Callable[..., Any], names: tuple[str, ...], work: Callable[..., int], arguments: dict[str, Any]
+) -> Any:
+    """The result of a function on large arrays."""
     given = {name: arguments[name] for name in names if arguments[name] is not None}
-    constants = tuple([(name, value) for name, value in arguments.items() if name not in given])
+    constants = tuple([item for item in arguments.items() if item[0] not in given])
     values = [x.value if x.__class__ is Tensor else x for x in given.values()]
-    if (
-        not all(x.__class__ is np.ndarray and x.dtype in FLOATS for x in values)
-        or recording.current_trace() is not None
-    ):
+    are_arrays = all(x.__class__ is np.ndarray and x.dtype in NATIVE for x in values)
+    if not are_arrays or values[0].dtype not in FLOATS or recording.current_trace() is not None:
         return function(**arguments)
     try:
-        key = function, constants, tuple([(x.shape, x.dtype) for x in values])
-        if len(SEEN) >= MOST_PROGRAMS:
-            SEEN.clear()
-        seen = SEEN[key] = min(SEEN.get(key, 0) + size, PAYS)
+        key = function, tuple(given), constants, tuple([(x.shape, x.dtype) for x in values])
+        large = KNOWN.get(key)
+        if large is None:
+            if len(SEEN) >= MOST_PROGRAMS:
+                SEEN.clear()
+            seen = SEEN[key] = min(SEEN.get(key, 0) + work(*values), PAYS)
+            large = compile_function(function, tuple(given), constants, values) if seen == PAYS else None
+            if large is None:
+                return function(**arguments)
+            if len(KNOWN) >= MOST_PROGRAMS:
+                KNOWN.clear()
+            KNOWN[key] = large
     except TypeError:  # a constant has no hash
         return function(**arguments)
-    if seen < PAYS:
-        return function(**arguments)
-    try:
-        compiled = compile_function(function, tuple(given), constants)
-    except ImportError:  # there is no compiler on this system
-        return function(**arguments)
-    out = compiled(*given.values())
-    report_errors(function, out, dict(zip(given, values, strict=True)) | dict(constants))
+    native.met_large = True
+    out, flag = call_large(large, tuple(given.values()))
+    if flag.item() != 0.0 and set(np.geterr().values()) != {"ignore"}:
+        function(**dict(zip(given, values, strict=True)), **dict(constants))  # NumPy warns or raises
     return out
 
 
-@lru_cache(MOST_PROGRAMS)
-def compile_function(function: Callable[..., Any], names: tuple[str, ...], constants: tuple[Any, ...]) -> Any:
-    """A function of some of its arguments, compiled; the others are constants."""
-    from wengert.compiler.call.compiled import compile  # which loads LLVM
+def compile_function(
+    function: Callable[..., Any], names: tuple[str, ...], constants: tuple[Any, ...], values: Sequence[np.ndarray]
+) -> LargeFunction | None:
+    """A function of some of its arguments, compiled for values like these; the others are constants."""
+    try:
+        from wengert.compiler.call.compiled import compile  # which loads LLVM
+    except ImportError:  # there is no compiler on this system
+        return None
 
     def run(*arrays: Any) -> Any:
-        return function(**dict(zip(names, arrays, strict=True)), **dict(constants))
+        out = function(**dict(zip(names, arrays, strict=True)), **dict(constants))
+        known = stop_gradient(out)
+        return out, sum_(known - known)
 
     run.__name__ = function.__name__  # the name of the operation on the tape
-    return compile(run)
+    compiled = compile(run)
+    return LargeFunction(compiled, compiled.signature(*compiled.flatten_arguments(tuple(values), {})))
 
 
-def report_errors(function: Callable[..., Any], out: Any, arguments: dict[str, Any]) -> None:
-    """If results are not finite, let NumPy warn or raise, where the user wants to know."""
-    value = out.value if out.__class__ is Tensor else out
-    with np.errstate(all="ignore"):
-        is_finite = np.isfinite(np.add.reduce(value, axis=None))
-    if not is_finite and set(np.geterr().values()) != {"ignore"}:
-        function(**arguments)
+def call_large(large: LargeFunction, given: Sequence[Any]) -> tuple[Any, Any]:
+    """The results of a compiled function; with a history, if some arguments have one."""
+    tensors = [x for x in given if x.__class__ is Tensor]
+    level = tensors[0].level if tensors else 0
+    is_recorded = not recording.active and any(x.node is not None for x in tensors)
+    if not is_recorded or any(x.level != level for x in tensors):
+        return large.compiled(*given)
+    from wengert.compiler.call.transformed_call import record_call  # it was loaded before
+
+    return record_call(large.signature, given)

@@ -14,10 +14,12 @@ import ast
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from wengert.source.syntax import RESULT, RETURNED, SCOPES, assign, at, load, none_of
+from wengert.source.syntax import RESULT, RETURNED, SCOPES, assign, at, children, load, none_of
 from wengert.source.variables import assigned
 
 LOOPS = (ast.For, ast.While)
+NO_EXITS = (*SCOPES, ast.expr)
+"""Nodes in which there is no statement of the function itself."""
 TRUE, FALSE = ast.Constant(True), ast.Constant(False)
 
 
@@ -173,8 +175,7 @@ def leaves(body: Sequence[ast.AST]) -> bool:
 def has_return(body: Sequence[ast.AST]) -> bool:
     """Whether there is a `return` of this function in these statements."""
     return any(
-        isinstance(node, ast.Return) or (not isinstance(node, SCOPES) and has_return(list(ast.iter_child_nodes(node))))
-        for node in body
+        isinstance(node, ast.Return) or (not isinstance(node, NO_EXITS) and has_return(children(node))) for node in body
     )
 
 
@@ -183,7 +184,7 @@ def has_exit(body: Sequence[ast.AST], kind: type[ast.stmt]) -> bool:
     return any(
         isinstance(node, kind)
         or (isinstance(node, LOOPS) and has_exit(node.orelse, kind))
-        or (not isinstance(node, (*SCOPES, *LOOPS)) and has_exit(list(ast.iter_child_nodes(node)), kind))
+        or (not isinstance(node, (*NO_EXITS, *LOOPS)) and has_exit(children(node), kind))
         for node in body
     )
 

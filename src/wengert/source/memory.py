@@ -143,7 +143,24 @@ class GeneratorState(Place):
         self.target[1](contents)
 
     def is_same(self, a: Any, b: Any) -> bool:
-        return repr(a) == repr(b)
+        return is_same_state(a, b)
+
+
+class NumPyState(Place):
+    """The state of NumPy's global generator; None as long as it is not imported, which takes as long as a trace."""
+
+    def read(self) -> Any:
+        return np.random.get_state() if is_imported() else None
+
+    def write(self, contents: Any) -> None:
+        if contents is not None:
+            np.random.set_state(contents)
+
+    def is_same(self, a: Any, b: Any) -> bool:
+        if a is None and b is not None:  # imported meanwhile: nothing was drawn if it is where a new one begins
+            new = np.random.RandomState().get_state()
+            return b[1][0] == new[1][0] and b[2] == new[2]  # type: ignore[index]  # the state is a tuple
+        return is_same_state(a, b)
 
 
 class Memory:
@@ -170,12 +187,9 @@ class Memory:
 
     def add_generators(self) -> None:
         """Add the random number generators of NumPy and Python."""
-        for state in (
-            (np.random.get_state, np.random.set_state),
-            (random.getstate, random.setstate),
-        ):
-            self.places.append(GeneratorState("random", state))
-            self.before.append(self.places[-1].read())
+        for place in (NumPyState("random", None), GeneratorState("random", (random.getstate, random.setstate))):
+            self.places.append(place)
+            self.before.append(place.read())
 
     def add(self, x: Any, name: str) -> None:
         """Add what can be reached from an object."""
@@ -207,7 +221,7 @@ class Memory:
         elif isinstance(x, np.ndarray):
             if x.size <= LARGE:
                 self.places.append(PlainNumbers(name, x))
-        elif isinstance(x, np.random.Generator):
+        elif is_imported() and isinstance(x, np.random.Generator):
             bits: Any = x.bit_generator
             self.places.append(GeneratorState(name, (lambda: bits.state, lambda state: setattr(bits, "state", state))))
         else:
@@ -248,6 +262,20 @@ class Memory:
 
 
 @functools.lru_cache(4096)
+def is_imported() -> bool:
+    """Whether NumPy's generators are imported, which NumPy does at their first use."""
+    return "numpy.random" in sys.modules
+
+
+def is_same_state(a: Any, b: Any) -> bool:
+    """Whether two states of a generator are equal: numbers, strings and arrays, in tuples and dicts."""
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(is_same_state(a[key], b[key]) for key in a)
+    if isinstance(a, tuple) and any(isinstance(x, np.ndarray) for x in a):
+        return len(a) == len(b) and all(map(is_same_state, a, b))
+    return np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b
+
+
 def global_names(code: types.CodeType) -> tuple[str, ...]:
     """The names that a function and those inside it look up in the module."""
     inner = [name for part in code.co_consts if isinstance(part, types.CodeType) for name in global_names(part)]

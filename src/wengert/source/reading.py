@@ -128,26 +128,25 @@ def find_node(f: types.FunctionType) -> ast.FunctionDef | None:
 
 
 def parse_function(f: types.FunctionType, text: str, first: int) -> ast.FunctionDef | None:
-    """The syntax tree of a function from its lines; None if they are not its lines."""
+    """The syntax tree of a function from its lines, the first of this number; None if they are not its own."""
+    before = "\n" * (first - 1)  # so that the numbers of lines are right
     if f.__code__.co_name == "<lambda>":
-        return find_lambda(f, text, first)
+        return find_lambda(f, text, before)
     try:
-        node = ast.parse(text).body[0]
+        node = ast.parse(before + text).body[0]
     except (SyntaxError, IndexError):
         return None
     if not isinstance(node, ast.FunctionDef) or node.name != f.__code__.co_name:
         return None
     node.decorator_list = []
-    ast.increment_lineno(node, max(first, 1) - 1)
     return node
 
 
-def find_lambda(f: types.FunctionType, text: str, first: int) -> ast.FunctionDef | None:
+def find_lambda(f: types.FunctionType, text: str, before: str) -> ast.FunctionDef | None:
     """The syntax tree of a lambda, as a function; None if it cannot be told from others on its line."""
-    module = parse_part(text)
+    module = parse_part(text, before)
     if module is None:
         return None
-    ast.increment_lineno(module, max(first, 1) - 1)
     found = [
         node
         for node in ast.walk(module)
@@ -173,18 +172,18 @@ def same_code(node: ast.Lambda, f: types.FunctionType) -> bool:
     return mine == theirs and constants(code) == constants(f.__code__)
 
 
-def parse_part(text: str) -> ast.Module | None:
-    """The syntax tree of lines that may be part of a statement."""
+def parse_part(text: str, before: str) -> ast.Module | None:
+    """The syntax tree of lines that may be part of a statement, after empty ones."""
     stripped = text.strip()
     for candidate in (stripped, f"({stripped})", f"({stripped.rstrip(',')})", stripped.rstrip(":") + ": pass"):
         try:
-            return ast.parse(candidate)
+            return ast.parse(before + candidate)
         except SyntaxError:
             continue
     start = stripped.find("lambda")
     for end in range(len(stripped), start, -1):
         try:
-            return ast.parse(f"({stripped[start:end]})")
+            return ast.parse(f"{before}({stripped[start:end]})")
         except SyntaxError:
             continue
     return None

@@ -17,7 +17,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from wengert.source.exits import Exits
-from wengert.source.syntax import RETURNED, arguments, as_value, assign, at, call, load, own_nodes, strings, thunk
+from wengert.source.syntax import (
+    RETURNED,
+    arguments,
+    as_value,
+    assign,
+    at,
+    call,
+    load,
+    own_nodes,
+    statements,
+    strings,
+    thunk,
+)
 from wengert.source.variables import assigned, fresh_arrays, read_first
 
 PLAIN_FUNCTIONS = frozenset(("callable", "hasattr", "isinstance", "issubclass"))
@@ -61,21 +73,20 @@ class Rewriter(ast.NodeTransformer):
         """A function with its statements rewritten."""
         self.parameters = parameters = [a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)]
         self.arrays, self.lists = fresh_arrays(node), growing_lists(node.body)
-        given = {name for part in own_nodes(node.body) if isinstance(part, ast.Nonlocal) for name in part.names}
+        given = {name for part in own_nodes(node.body, False) if isinstance(part, ast.Nonlocal) for name in part.names}
         body = Exits().function(node.body)
         mark_temporaries(body)
         self.local = [name for name in assigned(body) if name not in given and name not in parameters]
         new = self.block(body)
-        inner = {
-            name for part in ast.walk(ast.Module(new, [])) if isinstance(part, ast.Nonlocal) for name in part.names
-        }
-        declared = [at(declaration(name), node) for name in self.local if name in inner and name not in assigned(new)]
+        inner = {name for part in statements(new) if isinstance(part, ast.Nonlocal) for name in part.names}
+        own = set(assigned(new)) if inner else set()
+        declared = [at(declaration(name), node) for name in self.local if name in inner and name not in own]
         self.check_returns(new, [n.target.id for n in declared])  # type: ignore[attr-defined]  # declarations of names
         return at(ast.FunctionDef(node.name, node.args, [*declared, *new], [], None), node)
 
     def check_returns(self, body: Sequence[ast.stmt], names: Sequence[str]) -> None:
         """Let it be an error to return a variable without a value: those of `names` may have none."""
-        for part in ast.walk(ast.Module(list(body), [])):
+        for part in statements(body) if names else ():
             if isinstance(part, ast.Return) and isinstance(part.value, ast.Name) and part.value.id in names:
                 part.value = at(self.runtime("use", part.value), part)
 
@@ -291,7 +302,7 @@ class Rewriter(ast.NodeTransformer):
         self, name: str, body: Sequence[ast.stmt], place: ast.stmt, *parameters: str, is_test: bool = False
     ) -> ast.FunctionDef:
         """A function of some statements, which changes the variables of the function around it."""
-        own = [part for part in own_nodes(body) if isinstance(part, ast.Nonlocal)]
+        own = [part for part in own_nodes(body, False) if isinstance(part, ast.Nonlocal)]
         new = [at(ast.Return(self.test(body[0].value)), place)] if is_test else self.block(body)  # type: ignore[attr-defined]  # a return
         changed = [n for n in assigned(new) if not any(n in part.names for part in own) and not n.startswith(GENERATED)]
         declared: list[ast.stmt] = [ast.Nonlocal(changed)] if changed else []
@@ -344,7 +355,7 @@ def is_list(node: ast.expr) -> bool:
 
 def growing_lists(body: Sequence[ast.stmt]) -> set[str]:
     """The variables on which `append` is called inside loops."""
-    loops = [part for part in own_nodes(body) if isinstance(part, ast.For | ast.While)]
+    loops = [part for part in own_nodes(body, False) if isinstance(part, ast.For | ast.While)]
     return {
         part.value.id
         for part in own_nodes(loops)
@@ -359,15 +370,15 @@ def mark_temporaries(body: Sequence[ast.stmt]) -> None:
         names = [n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)]
         return Counter(names)
 
-    total = count(body)
-    for node in own_nodes(body):
-        if isinstance(node, ast.For | ast.While):
-            target = [node.target] if isinstance(node, ast.For) else []
-            names = assigned([*target, *node.body])
-            inside = count([node])
-            early = read_first([*[assign_to(t) for t in target], *node.body], names)
-            whole = [n for n in names if inside[n] == total[n] and n not in early and n != RETURNED]
-            node.temporary = whole  # type: ignore[union-attr]  # a mark
+    loops = [node for node in own_nodes(body, False) if isinstance(node, ast.For | ast.While)]
+    total = count(body) if loops else Counter()
+    for node in loops:
+        target = [node.target] if isinstance(node, ast.For) else []
+        names = assigned([*target, *node.body])
+        inside = count([node])
+        early = read_first([*[assign_to(t) for t in target], *node.body], names)
+        whole = [n for n in names if inside[n] == total[n] and n not in early and n != RETURNED]
+        node.temporary = whole  # type: ignore[union-attr]  # a mark
 
 
 def assign_to(target: ast.expr) -> ast.stmt:

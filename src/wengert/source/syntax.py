@@ -16,11 +16,23 @@ SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def at(node: N, place: ast.AST) -> N:
-    """A node at the first line of another."""
+    """A node at the first line of another, with the new nodes inside it."""
     ast.copy_location(node, place)
     if isinstance(node, ast.stmt | ast.expr) and not isinstance(node, ast.FunctionDef):
         node.end_lineno, node.end_col_offset = node.lineno, node.col_offset + 1
-    return ast.fix_missing_locations(node)
+    locate_new(node, node)
+    return node
+
+
+def locate_new(node: ast.AST, place: Any) -> None:
+    """Give the nodes inside a new one its line. Nodes that have a line are complete, and are not searched again."""
+    for child in children(node):
+        if "lineno" not in child._attributes:
+            locate_new(child, place)
+        elif not hasattr(child, "lineno"):
+            child.lineno, child.col_offset = place.lineno, place.col_offset  # type: ignore[attr-defined]  # a stmt or expr
+            child.end_lineno, child.end_col_offset = place.end_lineno, place.end_col_offset  # type: ignore[attr-defined]  # the same
+            locate_new(child, child)
 
 
 def load(name: str) -> ast.Name:
@@ -59,12 +71,36 @@ def none_of(flags: Sequence[str]) -> ast.expr:
     return tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
 
 
-def own_nodes(nodes: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    """All nodes of some statements, without those inside nested functions and classes."""
-    for node in nodes:
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes that one refers to, in order, without the contexts of names."""
+    found: list[ast.AST] = []
+    for field in node._fields:
+        value = getattr(node, field, None)
+        if value.__class__ is list:
+            found += [part for part in value if isinstance(part, ast.AST)]
+        elif isinstance(value, ast.AST) and field != "ctx":
+            found.append(value)
+    return found
+
+
+def own_nodes(nodes: Sequence[ast.AST], expressions: bool = True) -> Iterator[ast.AST]:
+    """All nodes of some statements, or the statements only, without those inside nested functions and classes."""
+    closed = SCOPES if expressions else (*SCOPES, ast.expr)
+    waiting = list(reversed(nodes))
+    while waiting:
+        node = waiting.pop()
         yield node
-        if not isinstance(node, SCOPES):
-            yield from own_nodes(list(ast.iter_child_nodes(node)))
+        if not isinstance(node, closed):
+            waiting += reversed(children(node))
+
+
+def statements(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """The statements of a block and those inside them, also of nested functions, without expressions."""
+    waiting = list(reversed(body))
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += [part for part in reversed(children(node)) if not isinstance(part, ast.expr)]
 
 
 def as_value(index: ast.expr) -> ast.expr:

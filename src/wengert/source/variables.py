@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
-from wengert.source.syntax import SCOPES, own_nodes
+from wengert.source.syntax import SCOPES, children, own_nodes
 
 CREATION = frozenset(
     ["arange", "array", "copy", "empty", "empty_like", "eye", "full", "full_like", "identity", "linspace", "ones",
@@ -62,7 +62,7 @@ def reads(nodes: Sequence[ast.AST], without: ast.AST | None = None) -> set[str]:
             found.add(node.id)
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             found.add(node.target.id)
-        found |= reads(list(ast.iter_child_nodes(node)), without)
+        found |= reads(children(node), without)
     return found
 
 

@@ -205,9 +205,15 @@ def hand_out_value(y: Any, level: int, given: Any) -> Any:
     return y[()] if y.__class__ is np.ndarray and not y.ndim else y
 
 
+def hand_out_copy(y: Any, level: int, given: Any) -> Any:
+    """The same for results that the caller may write to before rules have read what they saved, which may be these."""
+    found = hand_out_value(y, level, given)
+    return found.copy() if found.__class__ is np.ndarray else found
+
+
 def hand_out_aux(y: Any, level: int, given: Any) -> Any:
     """A leaf of the auxiliary result: values of the level lose it, and anything else is returned as it is."""
-    return hand_out_value(y, level, given) if is_own(y, Array, level) else y
+    return hand_out_copy(y, level, given) if is_own(y, Array, level) else y
 
 
 def detach_below(y: Any, level: int) -> Any:

@@ -27,6 +27,7 @@ from wengert.transforms.boundary import (
     hand_out,
     hand_out_all,
     hand_out_aux,
+    hand_out_copy,
     hand_out_value,
     map_arrays,
     split_aux,
@@ -86,7 +87,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False, **kwargs: A
         found = hand_out_all(pull(given), tape.inputs, (chosen.call_arguments, given), taken=given)
         return unflatten_arrays(chosen.structure, [conjugate(t) for t in found])
 
-    value = map_arrays(lambda y: hand_out_value(y, tape.level, chosen.call_arguments), tape.result)
+    value = map_arrays(lambda y: hand_out_copy(y, tape.level, chosen.call_arguments), tape.result)
     return (value, pullback, tape.aux) if has_aux else (value, pullback)
 
 
@@ -102,7 +103,7 @@ def linearize(f: Callable[..., Any], *primals: Any, **kwargs: Any) -> tuple[Any,
     """
     chosen = all_arguments("linearize", primals, kwargs)
     tape, _, pull = record_function(f, chosen)
-    value = map_arrays(lambda y: hand_out_value(y, tape.level, chosen.call_arguments), tape.result)
+    value = map_arrays(lambda y: hand_out_copy(y, tape.level, chosen.call_arguments), tape.result)
     leaves, structure = flatten_arrays(value)
     transposed = Tape(pull, [zero_tangent(y) for y in leaves])
     user = any(map(has_user_tensor, chosen.leaves))

@@ -28,7 +28,7 @@ from wengert.ops.reductions.extremes import min as min_
 from wengert.ops.reductions.sums import sum as sum_
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import reshape
-from wengert.ops.special.entropy import _offset, softmax_weights
+from wengert.ops.special.entropy import _offset, _softmax, softmax_weights
 
 # Folds: the combination of two partial results, and the initial one
 
@@ -123,6 +123,14 @@ def expand_softmax_weights(x: Any, axis: tuple[int, ...]) -> Any:
     weights = exp(x - expand_offset(x, axis))
     total = sum_(weights, axis, keepdims=True)
     return weights * reciprocal(where(equal(total, 0), x.dtype.type(1), total))
+
+
+@expansion(_softmax)
+def expand_softmax(x: Any, axis: tuple[int, ...]) -> Any:
+    """Exponentials of the distances to the largest term, over their sum."""
+    if not x.size or x.dtype.kind != "f":
+        return None
+    return exponential_weights(x, largest_terms(x, axis), axis, is_zero_possible=False)
 
 
 @expansion(_norm)

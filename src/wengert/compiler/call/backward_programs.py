@@ -15,7 +15,7 @@ from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
 from wengert.control.bodies import trace_body
 from wengert.core.spec import Spec
 from wengert.modes.backward import backward_pass
-from wengert.modes.outlines import MemoryLayout, OutlinedTape
+from wengert.modes.outlines import ArrayHolder, MemoryLayout, OutlinedTape
 from wengert.modes.tape import TapeNode
 from wengert.ops.shape.reshaping import broadcast_to, transpose
 
@@ -69,7 +69,7 @@ def compile_pass(tape: OutlinedTape) -> BackwardProgram | None:
     signature = EntrySignature(arguments, [node.spec for node in graph.outputs]) if is_supported() else None
     with LOCK:
         program = load_or_compile(graph, signature, "backward")
-    return None if program.build.program.fallbacks else BackwardProgram(program, leaves)
+    return BackwardProgram(program, leaves) if program.build.program.is_native else None
 
 
 def pull_again(tape: OutlinedTape, values: Sequence[Any]) -> dict[int, Any]:
@@ -80,9 +80,8 @@ def pull_again(tape: OutlinedTape, values: Sequence[Any]) -> dict[int, Any]:
     numbers: dict[TapeNode, int] = {}
     for i, node in reversed(list(enumerate(tape.order))):  # the oldest first
         parents = tuple([copies[parent] for parent in node.parents])
-        copy = TapeNode(
-            node.primitive, node.params, parents, replace_arrays(node.saved, new), Spec(node.shape, node.dtype)
-        )
+        params = {name: replace_arrays(p, new) for name, p in node.params.items()}
+        copy = TapeNode(node.primitive, params, parents, replace_arrays(node.saved, new), Spec(node.shape, node.dtype))
         copies[node], numbers[copy] = copy, i
     found: dict[int, Any] = {}
     seeds = [(copies[node], replace_arrays(t, new)) for node, t in tape.seeds.items()]
@@ -91,12 +90,16 @@ def pull_again(tape: OutlinedTape, values: Sequence[Any]) -> dict[int, Any]:
 
 
 def replace_arrays(x: Any, new: dict[int, Any]) -> Any:
-    """A saved value with others instead of its arrays, by identity."""
+    """A saved value, or a parameter, with others instead of its arrays, by identity."""
     if id(x) in new:
         return new[id(x)]
+    if isinstance(x, ArrayHolder):
+        return x.with_arrays([replace_arrays(array, new) for array in x.arrays])
     return tuple([replace_arrays(part, new) for part in x]) if x.__class__ is tuple else x
 
 
 def as_laid_out(value: Any, layout: MemoryLayout | None) -> Any:
     """The array that has a layout, from the contiguous one behind it."""
-    return value if layout is None else broadcast_to(transpose(value, layout.axes), layout.shape)
+    if layout is None or layout.axes is None or layout.shape is None:
+        return value
+    return broadcast_to(transpose(value, layout.axes), layout.shape)

@@ -51,7 +51,7 @@ class BlockProgram:
         with LOCK:
             self.program = load_or_compile(graph, None, name, callers=write_callers(graph, block))
         self.run = _Run(self.program.loaded.address(RUN_BLOCKS))
-        self.is_native = not self.program.build.program.fallbacks
+        self.is_native = self.program.build.program.is_native
         self.results = [spec.dtype for spec in self.program.build.program.outputs]
 
     def __call__(self, size: int, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:

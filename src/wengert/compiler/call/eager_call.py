@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from wengert.compiler import aspects as aspects  # fills in the native code of operations
+from wengert.compiler.call.backward_programs import as_laid_out
 from wengert.compiler.entry.entry_signature import EntrySignature
 from wengert.compiler.entry.entry_values import Argument
 from wengert.compiler.entry.python_objects import is_supported
-from wengert.compiler.forms.lowering import FLOATS, Alternatives, Gather, Reduction, Scatter, expansion, lowering
+from wengert.compiler.forms.lowering import (
+    FLOATS,
+    Alternatives,
+    Gather,
+    Reduction,
+    Routine,
+    Scatter,
+    expansion,
+    lowering,
+)
 from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
 from wengert.compiler.schedule.gather import INDEX_DTYPES
 from wengert.core.aspects import primitive_of
@@ -21,7 +31,11 @@ from wengert.core.primitive import OUTPUT, TABLE, Primitive, plain_impl
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Input, make_operation
+from wengert.modes.outlines import MemoryLayout, find_layout
+from wengert.modes.symbolic import Symbol
+from wengert.ops.elementwise.arithmetic import subtract
 from wengert.ops.indexing.key import Hole, Index
+from wengert.ops.reductions.sums import _sum
 from wengert.ops.signal.convolution import _convolution, _convolution_filters, _convolution_signals
 from wengert.ops.signal.windows import window_pick, window_place, window_spread, window_sum
 
@@ -29,40 +43,76 @@ Parameters = tuple[tuple[str, Any], ...]
 
 MOST_PROGRAMS = 256
 """The number of programs that are kept in memory."""
+LARGEST_ALONE = 128
+"""The most columns of one matrix that runs natively: NumPy lets other threads run meanwhile, and is as fast."""
 
 
 @lru_cache(MOST_PROGRAMS)
 def program_of(
-    primitive: Primitive, specs: tuple[Spec, ...], operands: tuple[int, ...], params: Parameters
+    primitive: Primitive, layouts: tuple[MemoryLayout, ...], operands: tuple[int, ...], params: Parameters
 ) -> NativeProgram | None:
     """The program of one operation, on inputs with these numbers; None if NumPy would run a part of it."""
-    inputs = [Input(spec) for spec in specs]
-    node = make_operation(primitive, [inputs[i] for i in operands], **dict(params))
+    inputs = [Input(layout.spec) for layout in layouts]
+    arrays = [as_laid_out(Symbol(x), layout).node for x, layout in zip(inputs, layouts, strict=True)]
+    node = make_operation(primitive, [arrays[i] for i in operands], **dict(params))
     is_single = node.spec.__class__ is Spec
     outputs = [node] if is_single else [make_operation(OUTPUT, [node], index=i) for i in range(len(node.spec))]
-    signature = EntrySignature([Argument("array", spec) for spec in specs], node.spec) if is_supported() else None
+    return compile_graph(Graph(inputs, outputs), node.spec, primitive.name)
+
+
+@lru_cache(MOST_PROGRAMS)
+def row_program_of(primitive: Primitive, spec: Spec, params: Parameters) -> NativeProgram | None:
+    """The program of an operation along axes that keeps the shape; None if NumPy would run a part of it.
+
+    Its second output is zero for each row whose results are finite, and NaN for others.
+    """
+    x = Input(spec)
+    out = make_operation(primitive, [x], **dict(params))
+    zeros = make_operation(primitive_of(subtract), [out, out])
+    flags = make_operation(primitive_of(_sum), [zeros], axis=dict(params)["axis"], keepdims=False)
+    return compile_graph(Graph([x], [out, flags]), (out.spec, flags.spec), primitive.name)
+
+
+def compile_graph(graph: Graph, results: Any, name: str) -> NativeProgram | None:
+    """The program of a graph; None if NumPy would run a part of it."""
+    arguments = [Argument("array", node.spec) for node in graph.inputs]
+    signature = EntrySignature(arguments, results) if is_supported() else None
     with LOCK:
-        program = load_or_compile(Graph(inputs, outputs), signature, primitive.name)
-    return None if program.build.program.fallbacks else program
+        program = load_or_compile(graph, signature, name)
+    return program if program.build.program.is_native else None
 
 
 def run_alone(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
     """The result of an operation on arrays of floats; None where it has no native code."""
+    return run_program(primitive, operands, params) if are_floats(operands) else None
+
+
+def are_floats(operands: Sequence[np.ndarray]) -> bool:
+    """Whether all operands are floats of one dtype."""
     first, *others = operands
-    if first.dtype not in FLOATS or any(x.dtype != first.dtype for x in others):
-        return None
-    return run_program(primitive, operands, params)
+    return first.dtype in FLOATS and all(x.dtype == first.dtype for x in others)
 
 
-def run_program(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
+def as_contiguous(x: np.ndarray) -> tuple[np.ndarray, MemoryLayout]:
+    """An array as an input of a program that copies what is not contiguous."""
+    return x, MemoryLayout(Spec.of(x))
+
+
+def run_program(
+    primitive: Primitive,
+    operands: Sequence[np.ndarray],
+    params: dict[str, Any],
+    as_input: Callable[[np.ndarray], tuple[np.ndarray, MemoryLayout]] = as_contiguous,
+) -> Any:
     """The result of the program of an operation; None where it has no native code.
 
-    An array that is two operands is one input.
+    An array that is two operands is one input. `as_input` gives the array that a program reads, and its layout.
     """
-    distinct = {id(x): x for x in operands}
-    inputs, order = list(distinct.values()), list(distinct)
+    distinct = {id(x): as_input(x) for x in operands}
+    order = list(distinct)
+    inputs, layouts = zip(*distinct.values(), strict=True)
     places = tuple([order.index(id(x)) for x in operands])
-    program = program_of(primitive, tuple(map(Spec.of, inputs)), places, tuple(params.items()))
+    program = program_of(primitive, layouts, places, tuple(params.items()))
     if program is None:
         return None
     out = program.entry(*inputs) if program.entry is not None else NotImplemented
@@ -70,6 +120,24 @@ def run_program(primitive: Primitive, operands: Sequence[np.ndarray], params: di
         return out
     results = program(inputs)  # of other layouts
     return results[0] if primitive.outputs == 1 else tuple(results)
+
+
+def run_rows(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
+    """The result of an operation along axes of a C-contiguous array that keeps its shape.
+
+    If it is not finite, NumPy computes it too, and warns or raises as the user wants it.
+    """
+    errors, (x,) = np.geterr(), operands
+    if errors["under"] != "ignore" or x.dtype not in FLOATS or not x.flags.c_contiguous:
+        return None
+    program = row_program_of(primitive, Spec.of(x), tuple(params.items()))
+    if program is None:
+        return None
+    results = program.entry(x) if program.entry is not None else NotImplemented
+    out, flags = program(operands) if results is NotImplemented else results
+    if np.count_nonzero(flags) and set(errors.values()) != {"ignore"}:
+        plain_impl(primitive)(x, **params)
+    return out
 
 
 def run_reduction(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
@@ -87,8 +155,14 @@ def run_reduction(primitive: Primitive, operands: Sequence[np.ndarray], params: 
 
 
 def run_stack(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
-    """The result of an operation on a stack of matrices; LAPACK is as fast for one."""
-    return run_alone(primitive, operands, params) if operands[0].ndim > 2 else None
+    """The result of an operation on matrices; NumPy is as fast for one that is not small.
+
+    Transposed matrices are read as they are.
+    """
+    first = operands[0]
+    if not are_floats(operands) or (first.ndim == 2 and first.shape[-1] > LARGEST_ALONE):
+        return None
+    return run_program(primitive, operands, params, find_layout)
 
 
 def run_at_key(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
@@ -131,5 +205,8 @@ for primitive in TABLE.values():
             native_call.enter(partial(run_at_key, primitive), primitive)
         elif isinstance(native_code, Alternatives):
             native_call.enter(partial(run_stack, primitive), primitive)
+        elif isinstance(native_code, Routine):
+            native_call.enter(partial(run_alone, primitive), primitive)
         elif isinstance(native_code, Reduction) or expansion.of(primitive) is not None:
-            native_call.enter(partial(run_reduction, primitive), primitive)
+            keeps_shape = primitive.kind == "general"
+            native_call.enter(partial(run_rows if keeps_shape else run_reduction, primitive), primitive)

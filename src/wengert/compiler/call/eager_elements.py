@@ -69,12 +69,13 @@ def kernel_of(
 ) -> BlockProgram | None:
     """The kernel of an operation on rows and numbers of these dtypes; None if NumPy would run a part of it.
 
-    Its second output, if results can be other than finite, is zero for each block whose results are finite.
+    Its second output, if it computes floats and does not only choose some, is zero for each block whose results are
+    finite.
     """
     inputs = [Input(block_spec(dtype, is_long, block)) for dtype, is_long in operands]
     out = make_operation(primitive, inputs, **dict(params))
     outputs: list[Node] = [out]
-    if out.dtype.kind == "f":
+    if out.dtype.kind == "f" and not primitive.facts.selects:
         zeros = make_operation(primitive_of(subtract), [out, out])  # NaN if it is not finite
         outputs.append(make_operation(primitive_of(_sum), [zeros], axis=(0,), keepdims=False))
     elif out.dtype.kind == "c":

@@ -11,19 +11,28 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from wengert.compiler.forms.attention import block_attention
+from wengert.compiler.forms.blocked_attention import ATTENTION
 from wengert.control.bodies import Live, Pulled, gradient_primitive, pull_body
-from wengert.control.call import Call, call_operation, has_history, pull_call
+from wengert.control.call import Call, call_operation, pull_call
 from wengert.control.values import is_smooth
+from wengert.core import native
 from wengert.core.array import Array
 from wengert.core.levels import find_own, is_own, payloads, strip_level
 from wengert.core.primitive import Primitive
-from wengert.core.tree import flatten
+from wengert.core.tree import Structure, flatten
 from wengert.graph.graph import Graph, is_traced
+from wengert.graph.ir import is_a
+from wengert.graph.passes import REWRITES, run_until_stable
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual, zeros_like
+from wengert.modes.outlines import ArrayHolder
 from wengert.modes.taylor import Jet
 from wengert.modes.tensor import Tensor, record_result, split_operands
+from wengert.ops.special.entropy import softmax_weights
 from wengert.transforms.products import conjugate, jvp, vjp
 from wengert.transforms.vmap import vmap
 
@@ -38,9 +47,24 @@ def operation_of(name: str) -> Primitive:
 
 
 @lru_cache(1024)
+def list_structure(length: int) -> Structure:
+    """The structure of a list of leaves."""
+    return flatten([0] * length)[1]
+
+
+@lru_cache(1024)
 def gradient_of(name: str) -> Primitive:
     """The operation that stands on the tape for a call that has kept what its backward pass needs."""
     return gradient_primitive(name)
+
+
+def record_call(signature: Signature, x: Sequence[Any]) -> tuple[Any, ...]:
+    """The results of a call on arrays and tensors of one level, of which some have a history, while all is recorded.
+
+    Nothing is asked of the arguments: the signature must be theirs, and of a function that captures nothing.
+    """
+    top = next(a for a in x if a.__class__ is Tensor)
+    return CompiledCall(signature, ()).in_reverse_mode(operation_of(signature.name), top, x)
 
 
 class CompiledCall(Call):
@@ -54,8 +78,7 @@ class CompiledCall(Call):
         self.name, self.signature = signature.name, signature
         self.arrays = [*[x for x in leaves if is_traced(x)], *signature.captured]
         self.has_values = True
-        self.is_tracked = has_history(self.arrays)
-        self.structure_out = flatten([0] * len(signature.graph.outputs))[1]
+        self.structure_out = list_structure(len(signature.graph.outputs))
         self.specs = [node.spec for node in signature.graph.outputs]
 
     def run(self, x: Sequence[Any]) -> tuple[Any, ...]:
@@ -71,17 +94,20 @@ class CompiledCall(Call):
         if not any(live) or not recording.is_recording() or any(isinstance(v, Array) for v in values):
             return super().in_reverse_mode(primitive, top, x)
         forward = self.signature.derive(
-            "forward pass", live, lambda graph: graph_function(pull_body(graph, live).forward)
+            "forward pass", live, lambda graph: graph_function(without_repeats(pull_graph(graph, live).forward))
         )
-        pulled, count = pull_body(self.signature.graph, live), len(self.specs)
-        outs = forward(*values)
+        pulled, count = pull_graph(self.signature.graph, live), len(self.specs)
+        values = [as_contiguous(v) for v in values]  # once for both passes
+        found = forward(*values)
+        outs = [found[i] for i in output_places(pulled.forward)]
+        native.met_large |= max([y.size for y in outs]) >= native.EXPENSIVE_ARRAY
         gradient = CompiledGradient(self, pulled, live, outs[count:])
         parameters = {"gradient": gradient}
-        found = record_result(gradient_of(self.name), top.level, parameters, values, parents, constants, outs[:count])
-        for y, alive in zip(found, pulled.live, strict=True):
+        primal = record_result(gradient_of(self.name), top.level, parameters, values, parents, constants, outs[:count])
+        for y, alive in zip(primal, pulled.live, strict=True):
             if not alive:
                 y.node = None
-        return tuple(found)
+        return tuple(primal)
 
     def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:
         given = tuple([c is not None for c in t])
@@ -119,26 +145,77 @@ class CompiledCall(Call):
         return tuple([Batched(y, top.level) for y in whole(*payloads(x, own))])
 
 
-class CompiledGradient:
+class CompiledGradient(ArrayHolder):
     """The backward pass of one call: a compiled function of inputs that it uses, of residuals, and of cotangents."""
 
     def __init__(self, call: CompiledCall, pulled: Pulled, live: Live, residuals: Sequence[Any]):
         self.call, self.pulled, self.live = call, pulled, live
         inputs = pulled.backward.inputs[len(pulled.uses) :]
-        self.residuals = [x if node.weak is None else node.weak(x) for x, node in zip(residuals, inputs, strict=False)]
+        self.arrays = [x if node.weak is None else node.weak(x) for x, node in zip(residuals, inputs, strict=False)]
+        self.outline = call.signature, live
 
     def pull_through(self, t: Sequence[Any], operands: Sequence[Any]) -> Sequence[Any]:
         """The cotangents of the live operands."""
         if any(isinstance(v, Array) for v in (*t, *operands)):
             return pull_call(self.call, t, operands, self.live)
         pulled, live = self.pulled, self.live
-        given = tuple([c is not None for c, alive in zip(t, pulled.live, strict=True) if alive])
-        backward = self.call.signature.derive(
-            "backward pass", (live, given), lambda graph: make_backward(pull_body(graph, live).backward, given)
+        return self.run_backward(
+            t,
+            operands,
+            lambda given: self.call.signature.derive(
+                "backward pass", (live, given), lambda _: make_backward(pulled.backward, given)
+            ),
         )
+
+    def run_backward(
+        self, t: Sequence[Any], operands: Sequence[Any], function_of: Callable[[Live], Callable[..., Any]]
+    ) -> list[Any]:
+        """The cotangents of the live operands, from a function for the cotangents that are given."""
+        pulled = self.pulled
+        given = tuple([c is not None for c, alive in zip(t, pulled.live, strict=True) if alive])
         cotangents = [c for c, alive in zip(t, pulled.live, strict=True) if alive and c is not None]
-        found = iter(backward(*[operands[i] for i in pulled.uses], *self.residuals, *cotangents))
-        return [next(found) if alive else None for alive in live]
+        found = iter(function_of(given)(*[operands[i] for i in pulled.uses], *self.arrays, *cotangents))
+        return [next(found) if alive else None for alive in self.live]
+
+    def with_arrays(self, arrays: Sequence[Any]) -> ArrayHolder:
+        return InlinedGradient(self.call, self.pulled, self.live, arrays)
+
+
+class InlinedGradient(CompiledGradient):
+    """The same pass as a part of a larger trace: its operations run one by one, on symbols."""
+
+    def pull_through(self, t: Sequence[Any], operands: Sequence[Any]) -> Sequence[Any]:
+        return self.run_backward(t, operands, lambda given: make_backward(self.pulled.backward, given))
+
+
+def as_contiguous(x: Any) -> Any:
+    """An array as native entries take it: as it is, or a copy."""
+    return x if x.__class__ is not np.ndarray or x.flags.c_contiguous else x.copy()
+
+
+def pull_graph(graph: Graph, live: Live) -> Pulled:
+    """The two parts of a graph, for derivatives with respect to its live inputs; attention is in blocks in both."""
+    return pull_body(graph, live, rewrite=block_both)
+
+
+def block_both(whole: Graph) -> Graph:
+    """A graph and its backward pass with attention in blocks, so that no weights are kept for the derivative."""
+    if not any(is_a(node, softmax_weights) for node in whole.operations):
+        return whole
+    blocked = block_attention(run_until_stable(whole, REWRITES))
+    return blocked if any(node.primitive is ATTENTION for node in blocked.operations) else whole
+
+
+def without_repeats(graph: Graph) -> Graph:
+    """A graph with each of its outputs once: a result that the backward pass needs is not stored twice."""
+    return Graph(graph.inputs, list(dict.fromkeys(graph.outputs)))
+
+
+@lru_cache(1024)
+def output_places(graph: Graph) -> list[int]:
+    """The number of each output among those of the graph without repeats."""
+    numbers = {node: i for i, node in enumerate(dict.fromkeys(graph.outputs))}
+    return [numbers[node] for node in graph.outputs]
 
 
 def graph_function(graph: Graph) -> Callable[..., Any]:

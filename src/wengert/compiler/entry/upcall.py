@@ -20,6 +20,7 @@ from wengert.compiler.program.memory_plan import ALIGNMENT
 from wengert.compiler.program.program import Fallback, OperandSource, Program
 from wengert.core.errors import user_error
 from wengert.core.infer import is_elementwise
+from wengert.core.primitive import plain_impl
 from wengert.core.spec import Spec
 
 
@@ -153,13 +154,15 @@ def make_upcall(fallback: Fallback, program: Program, constants: Sequence[np.nda
         entry = source.slot.entry
         return SharedOperand(source.spec, None if entry == arena_entry else arena_entry + entry)
 
-    impl, params = np.errstate(all="ignore")(fallback.primitive.impl), fallback.params
+    primitive, params = fallback.primitive, fallback.params
+    # after a failure NumPy itself: native code of the operation would fail again
+    impl = np.errstate(all="ignore")(plain_impl(primitive) if fallback.follows_failure else primitive.impl)
     operands = [operand(source) for source in fallback.operands]
     results = [
         (i, ResultMemory(r.spec)) for i, r in enumerate(fallback.results) if r is not None and r.spec is not None
     ]
     transposed = [k for k, source in enumerate(fallback.operands) if source.is_transposed]
-    count, has_one_result, size = len(operands), fallback.primitive.outputs == 1, program.arena
+    count, has_one_result, size = len(operands), primitive.outputs == 1, program.arena
     lends_arena = any(isinstance(x, SharedOperand) and x.owner is None for x in operands)
 
     def call(table: int, *memory: Any) -> None:

@@ -1,8 +1,8 @@
-"""Softmax and `logsumexp`: the exponentials of both, and of their derivatives, are computed once.
+"""`log_softmax` and `logsumexp`: the exponentials of both, and of their derivatives, are computed once.
 
 `log_softmax` first subtracts the largest term y = max(x) from all, and `logsumexp` of x - y need not look for it again.
-The rule of the derivative of `logsumexp`, and `softmax`, have exp(x - logsumexp(x)). Natively these weights are the
-exponentials exp(x - largest), which are summed anyway, over their sum.
+The rule of the derivative of `logsumexp`, and the exponential of `log_softmax`, have exp(x - logsumexp(x)). Natively
+these weights are the exponentials exp(x - largest), which are summed anyway, over their sum.
 """
 
 from __future__ import annotations

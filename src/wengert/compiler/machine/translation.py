@@ -25,8 +25,8 @@ EFFORTS = get_args(Effort)
 FEW_PASSES = '"few-passes"'
 """The attribute of functions that have few passes, unless their module has all.
 
-It is for kernels with small matrices, whose numbers do not fit into registers anyway, and for routines whose loops wait
-for memory: nothing that left their loops would make them faster.
+It is for kernels with small matrices, whose numbers do not fit into registers anyway, for routines whose loops wait for
+memory, and for Fourier transforms, whose text is as it should be: nothing that left their loops would make them faster.
 """
 
 
@@ -127,6 +127,7 @@ def optimize_quickly(module: llvm.ModuleRef, translator: llvm.TargetMachine) -> 
     """Run few passes, whose time is proportional to the length of the code."""
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
+    passes.add_global_dead_code_eliminate_pass()  # most entries need few of the functions that they may call
     passes.add_sroa_pass()
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()

@@ -46,13 +46,14 @@ class OperandSource(NamedTuple):
 
 
 class Fallback(NamedTuple):
-    """An operation that NumPy runs between native parts."""
+    """An operation that NumPy runs between native parts, or after a routine that failed."""
 
     primitive: Primitive
     params: dict[str, Any]
     operands: tuple[OperandSource, ...]
     results: tuple[OperandSource | None, ...]  # None: unused
     arena_entry: int  # in the table of pointers
+    follows_failure: bool = False
 
 
 _TABLES: weakref.WeakValueDictionary[Any, np.ndarray] = weakref.WeakValueDictionary()
@@ -106,3 +107,8 @@ class Program(NamedTuple):
     arena: int  # in bytes
     in_place: tuple[tuple[int, int], ...]  # inputs and outputs that may share memory
     late: tuple[int, ...]  # outputs that are written when nothing can fail any more
+
+    @property
+    def is_native(self) -> bool:
+        """Whether NumPy runs no part of it, unless a routine fails."""
+        return all(fallback.follows_failure for fallback in self.fallbacks)

@@ -309,7 +309,7 @@ class ProgramWriter:
             fallback, done = code.label("failed"), code.label("done")
             code.branch(failed, fallback, done)
             code.begin(fallback)
-            self.call_numpy(step, table)
+            self.call_numpy(step, table, follows_failure=True)
             code.jump(done)
             code.begin(done)
         self.summary.append(f"{call.name}: {', '.join(repr(a.spec) for a in step.args)}")
@@ -357,7 +357,7 @@ class ProgramWriter:
         self.call_numpy(step, table)
         self.summary.append(f"NumPy: {step.primitive.name} {', '.join(repr(a.spec) for a in step.args)}")
 
-    def call_numpy(self, step: Operation, table: Lanes) -> None:
+    def call_numpy(self, step: Operation, table: Lanes, follows_failure: bool = False) -> None:
         """Call the upcall of an operation, and return if it raised an exception."""
         code, shared, number = self.code, self.shared, len(self.shared.fallbacks)
         operands = tuple([self.operand_source(a) for a in step.args])
@@ -372,7 +372,9 @@ class ProgramWriter:
                     for i in range(len(step.spec))
                 ]
             )
-        shared.fallbacks.append(Fallback(step.primitive, step.params, operands, results, self.memory.arena))
+        shared.fallbacks.append(
+            Fallback(step.primitive, step.params, operands, results, self.memory.arena, follows_failure)
+        )
         shared.upcall_tables.append(upcall_table(number, operands, [r for r in results if r is not None]))
         count = len(operands) + sum(r is not None for r in results)
         upcall = code.load(code.offset(Lanes(code, "@wengert.upcalls", PTR), number, Type("ptr")), PTR)

@@ -68,7 +68,7 @@ class PackedProduct(NamedTuple):
 
     @property
     def panels(self) -> int:
-        return -(-self.n // Geometry(self.kind).width)
+        return -(-self.n // Tiling(self.kind).width)
 
     @property
     def chunks(self) -> int:
@@ -82,8 +82,8 @@ class PackedProduct(NamedTuple):
     @property
     def workspace(self) -> int:
         """The bytes of all panels of all chunks."""
-        geometry = Geometry(self.kind)
-        return self.chunks * self.terms * self.panels * geometry.width * geometry.element.align
+        tiling = Tiling(self.kind)
+        return self.chunks * self.terms * self.panels * tiling.width * tiling.element.align
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -126,7 +126,7 @@ class Sizes(NamedTuple):
     panels: Lanes
 
 
-class Geometry:
+class Tiling:
     """Tiles and panels of elements of a kind."""
 
     def __init__(self, kind: str):
@@ -164,7 +164,7 @@ def smaller(x: Lanes, y: Lanes | int) -> Lanes:
     return x.code.intrinsic("smin", I64, x, x.like(y))
 
 
-class CopyWriter(Geometry):
+class CopyWriter(Tiling):
     """Writes the copy of columns of the right operand, in parts of whole panels."""
 
     def __init__(self, kind: str, is_transposed: bool):
@@ -209,7 +209,7 @@ class CopyWriter(Geometry):
             self.store(self.read(source, q * across + p, self.element), target, p * self.width + q)
 
 
-class TileWriter(Geometry):
+class TileWriter(Tiling):
     """Writes the product of the rows of a tile and a panel.
 
     Rows of a left operand that is stored by columns are copied before: one term after another, for each tile.
@@ -255,7 +255,7 @@ class TileWriter(Geometry):
         code.do(f"call void @{self.name}({', '.join(code.lift(a, I64).typed for a in arguments)})")
 
 
-class PartWriter(Geometry):
+class PartWriter(Tiling):
     """Writes the product of some rows of the left operand and all panels, in parts of whole tiles."""
 
     def __init__(self, kind: str, tile: TileWriter, is_added: bool):

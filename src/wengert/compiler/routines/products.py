@@ -17,7 +17,7 @@ from wengert.compiler.forms.product_sums import PRODUCT_SUM
 from wengert.compiler.routines.call import Operand, RoutineCall
 from wengert.compiler.routines.gram_products import write_gram
 from wengert.compiler.routines.long_products import piece_length, pieces, pieces_bytes, write_piece, write_sum
-from wengert.compiler.routines.packed_products import Geometry, PackedProduct
+from wengert.compiler.routines.packed_products import PackedProduct, Tiling
 from wengert.compiler.routines.small_products import SmallProduct
 from wengert.compiler.routines.vector_products import VectorProduct
 from wengert.compiler.schedule.strides import contiguous_strides, is_factor, is_summand, matrix_stride
@@ -248,7 +248,7 @@ def write_packed_products(
     copy_name, name = product.define(call)
     element, (m, n, k), copy = Type(product.kind), product[1:4], call.workspace
     sizes = call.code.numbers(I64, product.sizes)
-    width, rows = Geometry(product.kind).width, Geometry(product.kind).rows
+    width, rows = Tiling(product.kind).width, Tiling(product.kind).rows
     assert copy is not None
 
     def write(operands: Sequence[Matrices], result: Lanes) -> None:

@@ -1,12 +1,15 @@
-"""Special functions: forms of many digits."""
+"""Special functions: forms of many digits, and advice."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from wengert.core.aspects import primitive_of
 from wengert.explain.comparing.digits import Form, digits, elementwise_form, enter_rounded_forms, mpmath_form
+from wengert.explain.why.remedies import FORWARD, Remedy, has_infinity, remedies
 from wengert.ops.special import bessel, entropy, error, gamma, incomplete, integrals, quantile
 
 for operation, name in (
@@ -44,6 +47,26 @@ digits.enter(elementwise_form(lambda mp, x, y: log_product(mp, x, x / y) - x + y
 digits.enter(elementwise_form(lambda mp, x: mp.log(x) - mp.log1p(-x)), entropy.logit)
 
 enter_rounded_forms(entropy._offset)
+
+
+@digits(entropy._softmax)
+def precise_softmax(mp: Any, x: Any, axis: tuple[int, ...]) -> Any:
+    """Exponentials over their sum; numbers of many digits do not overflow."""
+    powers = np.vectorize(mp.exp, otypes=[object])(x)
+    return powers / np.sum(powers, axis, keepdims=True)
+
+
+remedies.enter(
+    (
+        Remedy(
+            FORWARD,
+            has_infinity,
+            "an element is inf, or all elements along the axes are -inf",
+            "Mask with a large finite number such as -1e9 where a row may have nothing else.",
+        ),
+    ),
+    entropy._softmax,
+)
 
 # The error function and the normal distribution
 

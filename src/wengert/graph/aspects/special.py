@@ -1,9 +1,10 @@
-"""Special functions: their forms in SymPy."""
+"""Special functions: their forms in SymPy, and in Python."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from wengert.graph.python_source import python_call, template
 from wengert.graph.sympy import enter_same_names, sympy_form, sympy_function
 from wengert.ops.special import bessel, entropy, error, gamma, incomplete, integrals, quantile
 
@@ -43,7 +44,8 @@ sympy_form.enter(lambda sympy, x: -zero_times(sympy, x, sympy.log(x)), entropy.e
 sympy_form.enter(lambda sympy, x, y: zero_times(sympy, x, sympy.log(x / y)), entropy.rel_entr)
 sympy_form.enter(lambda sympy, x, y: zero_times(sympy, x, sympy.log(x / y)) - x + y, entropy.kl_div)
 sympy_form.enter(lambda sympy, x: sympy.log(x / (1 - x)), entropy.logit)
-
+sympy_form.enter(lambda sympy, x, axis: sympy.Integer(1), entropy._softmax)  # a row of one number
+python_call.enter(template("wg.special.softmax({0}, axis={axis})"), entropy._softmax)
 
 # The error function and the normal distribution
 

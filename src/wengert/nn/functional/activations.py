@@ -255,7 +255,6 @@ def glu(input: Any, dim: int = -1) -> Any:
     return a * sigmoid(b)
 
 
-@compiled_if_large("input")
 def softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
     """exp(x) in proportion to its sum along an axis.
 

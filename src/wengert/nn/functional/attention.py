@@ -9,7 +9,8 @@ import numpy as np
 
 from wengert.core.errors import user_error
 from wengert.core.primitive import as_operand
-from wengert.nn.functional.dropout import dropout
+from wengert.nn.functional.dropping import dropout
+from wengert.nn.large_calls import compiled_if_large
 from wengert.ops.contraction.products import matmul
 from wengert.ops.elementwise.choices import where
 from wengert.ops.shape.casting import astype
@@ -47,10 +48,9 @@ def scaled_dot_product_attention(
     if enable_gqa:
         shared = query.shape[-3] // key.shape[-3]
         key, value = repeat(key, shared, -3), repeat(value, shared, -3)
-    weights = attention_weights(query, key, attn_mask, is_causal, scale)
-    if dropout_p:
-        weights = dropout(weights, dropout_p, rng=rng)
-    return matmul(weights, value)
+    if not dropout_p:
+        return attend(query, key, value, attn_mask, is_causal, scale)
+    return matmul(dropout(attention_weights(query, key, attn_mask, is_causal, scale), dropout_p, rng=rng), value)
 
 
 def check_shapes(query: Any, key: Any, value: Any) -> None:
@@ -62,6 +62,17 @@ def check_shapes(query: Any, key: Any, value: Any) -> None:
         raise user_error(ValueError, f"Attention with {shapes}", "Queries and keys must have the same last axis.")
     if key.shape[-2] != value.shape[-2]:
         raise user_error(ValueError, f"Attention with {shapes}", "There must be one value for each key.")
+
+
+def count_pairs(query: Any, key: Any, *_: Any) -> int:
+    """The number of scores."""
+    return math.prod(query.shape[:-1]) * key.shape[-2]
+
+
+@compiled_if_large("query", "key", "value", "mask", work=count_pairs)
+def attend(query: Any, key: Any, value: Any, mask: Any = None, is_causal: bool = False, scale: Any = None) -> Any:
+    """Averages of values; compiled, the weights of all pairs are not stored."""
+    return matmul(attention_weights(query, key, mask, is_causal, scale), value)
 
 
 def attention_weights(

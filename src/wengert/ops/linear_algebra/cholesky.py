@@ -88,7 +88,7 @@ def _pull_push_factor(t: Any, x: Any, y: Any, out: Any) -> Any:
 
 _cholesky_pull: Callable = general(
     "cholesky_pull",
-    for_stacks(pull_by_formula),
+    for_stacks(pull_by_formula, calls_for_each=2),
     lambda t, y: _cholesky_push(t, y),
     _pull_factor,
     jvps=(lambda t, y: _cholesky_pull(t, y), _pull_push_factor),

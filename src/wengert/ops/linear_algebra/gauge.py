@@ -41,12 +41,12 @@ class GaugeWarning(UserWarning):
 
 def as_columns(x: Any) -> Any:
     """A vector as factors of the columns of a matrix."""
-    return x[..., None, :] if isinstance(x, np.ndarray) else expand_dims(x, -2)  # which is much faster, for few numbers
+    return expand_dims(x, -2)
 
 
 def as_rows(x: Any) -> Any:
     """A vector as factors of the rows of a matrix."""
-    return x[..., None] if isinstance(x, np.ndarray) else expand_dims(x, -1)
+    return expand_dims(x, -1)
 
 
 def is_negligible(x: Any) -> Any:

@@ -170,7 +170,7 @@ _LOWER = np.array([[1.5, 0.3, 0.2], [0.4, -1.2, 0.5], [-0.6, 0.7, 1.8]])
 
 _solve_triangular: Callable = general(
     "solve_triangular",
-    for_stacks(_triangular_impl),
+    for_stacks(_triangular_impl, calls_for_each=1),
     _triangular_x,
     lambda t, x, lower, trans, unit_diagonal: triangular_solution(x, t, lower, 1 - trans, unit_diagonal),
     jvps=(

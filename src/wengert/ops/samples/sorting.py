@@ -10,6 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, nondifferentiable, shift_axis
+from wengert.core.native import for_sorting
 from wengert.core.primitive import as_operand
 from wengert.ops.indexing.subscripts import getitem
 from wengert.ops.indexing.taking import permute, take_along_axis
@@ -22,7 +23,7 @@ __all__ = ["argpartition", "argsort", "lexsort", "partition", "searchsorted", "s
 ORDER = "the result is integer indices"
 
 _argsort = nondifferentiable(
-    "argsort", np.argsort, takes_params=True, batch=shift_axis,
+    "argsort", for_sorting(np.argsort), takes_params=True, batch=shift_axis,
     cases=(case((4, 3), axis=0, kind=None), case((0,), axis=0, kind="stable")), reason=ORDER,
 )  # fmt: skip
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert.core.facts import FLAT
 from wengert.core.kinds import case, describe, elementwise, general, nondifferentiable, shift_axes
-from wengert.core.native import for_reductions
+from wengert.core.native import for_rows
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import divide_live
 from wengert.ops.elementwise.choices import POSITIVE, minimum, where
@@ -135,22 +135,35 @@ def _weights_slope(t: Any, out: Any, axis: tuple[int, ...]) -> Any:
     return out * (t - sums.sum(t * out, axis, keepdims=True))
 
 
-softmax_weights: Callable = general(
-    "softmax_weights",
-    for_reductions(_weights),
-    _weights_slope,
-    jvps=(_weights_slope,),
-    batch=shift_axes,
-    cases=(
-        case((3,), axis=(0,)),
-        case((2, 3), axis=(1,)),
-        case((2, 3), axis=(0, 1)),
-        case(np.array([[0.5, -1.0], [1e3, 2.0]]), axis=(1,)),
-        case((0, 2), axis=(0,)),
-    ),
-    facts=FLAT,
-)
+def _proportions(x: Any, axis: tuple[int, ...]) -> Any:
+    largest = np.max(np.real(x) * 1.0, axis, keepdims=True, initial=-np.inf)
+    out = np.exp(x - np.where(largest > -np.inf, largest, largest.dtype.type(0)))
+    total = np.add.reduce(out, axis, keepdims=True)
+    return out / np.where(largest == np.inf, total.dtype.type(1), total)
+
+
+def _softmax_operation(name: str, impl: Callable[..., Any]) -> Callable[..., Any]:
+    """An operation exp(x) / sum(exp(x)) along axes. Its derivative needs its result alone."""
+    return general(
+        name,
+        for_rows(impl),
+        _weights_slope,
+        jvps=(_weights_slope,),
+        batch=shift_axes,
+        cases=(
+            case((3,), axis=(0,)),
+            case((2, 3), axis=(1,)),
+            case((2, 3), axis=(0, 1)),
+            case(np.array([[0.5, -1.0], [1e3, 2.0]]), axis=(1,)),
+            case((0, 2), axis=(0,)),
+        ),
+        facts=FLAT,
+    )
+
+
+softmax_weights = _softmax_operation("softmax_weights", _weights)
 """exp(x) / sum(exp(x)) along the axes, and zeros where all elements are -inf, which `softmax` makes NaN."""
+_softmax = _softmax_operation("softmax", _proportions)
 
 
 def softmax(x: Any, axis: Axis = None) -> Any:
@@ -159,7 +172,8 @@ def softmax(x: Any, axis: Axis = None) -> Any:
     >>> softmax([1000.0, 1000.0])
     array([0.5, 0.5])
     """
-    return exp(log_softmax(x, axis))
+    x = _inexact(x)
+    return _softmax(x, axis=axes_of(x, axis))
 
 
 def log_softmax(x: Any, axis: Axis = None) -> Any:

@@ -19,7 +19,7 @@ from wengert.ops.elementwise.arithmetic import divide_live
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.exponential import exp
 from wengert.ops.elementwise.predicates import equal, logical_or
-from wengert.ops.special.scipy_functions import of_scipy, scipy_special
+from wengert.ops.special.scipy_functions import keeps_precision, of_scipy, scipy_special
 
 __all__ = ["erf", "erfc", "erfcinv", "erfcx", "erfinv", "log_ndtr", "ndtr", "ndtri"]
 
@@ -53,6 +53,7 @@ def _horner(x: np.ndarray, coefficients: tuple[float, ...]) -> np.ndarray:
     return total
 
 
+@keeps_precision
 def _erf(x: Any) -> Any:
     """SciPy's function; of large arrays in single precision a quotient of polynomials, which is faster."""
     if x.__class__ is not np.ndarray or x.dtype != np.float32 or x.size < MANY_SINGLES:

@@ -1,4 +1,4 @@
-"""Sums along axes, cumulative ones and Fourier transforms."""
+"""Sums along axes, cumulative ones, softmax and Fourier transforms."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import numpy as np
 from wengert.ops.reductions.cumulative import _cumprod, _cumsum
 from wengert.ops.reductions.sums import _mean, _sum
 from wengert.ops.signal.fourier import _fft, _ifft, _irfft, _rfft
+from wengert.ops.special.entropy import _softmax, softmax_weights
 from wengert.structure.incidence import Sets, group_sets, line_numbers, move_sets, number_elements
 from wengert.structure.propagation import OperationStep, propagate_reduction, propagation
 
 propagation.enter(propagate_reduction, _sum, _mean)
 
 
-@propagation(_fft, _ifft, _rfft, _irfft)
+@propagation(_fft, _ifft, _rfft, _irfft, _softmax, softmax_weights)
 def propagate_lines(step: OperationStep) -> Sets:
     """Each element depends on all elements of its line along some axes, as in a Fourier transform."""
     axis = step.params["axis"]

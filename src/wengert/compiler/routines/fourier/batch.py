@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.routines.fourier.half import Half
 from wengert.compiler.routines.fourier.numbers import (
@@ -94,7 +95,7 @@ class Batch(NamedTuple):
 
     def write(self, call: RoutineCall, source: Lanes, target: Lanes, memory: Lanes, is_large: bool) -> None:
         """Run all transforms."""
-        call.define(self.step.name, STEP_PARAMETERS, partial(self.write_groups, call))
+        call.define(self.step.name, STEP_PARAMETERS, partial(self.write_groups, call), FEW_PASSES)
         run_step(call, self.step, self.task.kind, [source, target, memory], is_large)
 
     def write_groups(self, call: RoutineCall, code: Code) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.program.program import Table
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.routines.fourier import tables
@@ -56,6 +57,7 @@ class Chirp(NamedTuple):
             name,
             ("ptr noalias %source", "ptr noalias %target", "ptr noalias %memory"),
             lambda code: self.write(call, code),
+            FEW_PASSES,
         )
         return name
 

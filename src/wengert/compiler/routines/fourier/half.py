@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.program.program import Table
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.routines.fourier import tables
@@ -95,7 +96,8 @@ class Half(NamedTuple):
         lanes = most_lanes(self.kind, max(self.pairs, 1))
         vectors = -(-self.pairs // lanes)
         step = Pass(f"wengert.fourier.{direction}.{self.kind}.{self.h}.{number}", max(vectors, 1), 0, 16 * vectors)
-        call.define(step.name, STEP_PARAMETERS, lambda code: self.write_step(call, code, Type(self.kind, lanes)))
+        write = lambda code: self.write_step(call, code, Type(self.kind, lanes))
+        call.define(step.name, STEP_PARAMETERS, write, FEW_PASSES)
         return step
 
     def write_step(self, call: RoutineCall, code: Code, type: Type) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
+from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.program.program import Table
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.routines.fourier import tables
@@ -95,7 +96,7 @@ class Line(NamedTuple):
                 bounds = f"i64 0, i64 {step.extent}"
                 code.do(f"call void @{step.name}({', '.join(a.typed for a in arguments)}, {bounds})")
 
-        call.define(self.name, ("ptr noalias %source", "ptr noalias %target", "ptr noalias %memory"), write)
+        call.define(self.name, ("ptr noalias %source", "ptr noalias %target", "ptr noalias %memory"), write, FEW_PASSES)
         return self.name
 
     @property
@@ -114,7 +115,7 @@ class Line(NamedTuple):
         found, steps = self.split, self.steps
         assert found is not None
         for step, write in zip(steps, (self.write_columns, self.write_rows), strict=True):
-            call.define(step.name, STEP_PARAMETERS, partial(write, call, found))
+            call.define(step.name, STEP_PARAMETERS, partial(write, call, found), FEW_PASSES)
         return steps
 
     def write_direct(self, call: RoutineCall, code: Code, source: Lanes, target: Lanes, memory: Lanes) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.program.program import Table
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.routines.fourier import tables
@@ -82,7 +83,7 @@ def define_pass(call: RoutineCall, radix: int, type: Type) -> str:
         write_pass(code, radix, type, partial(_from_block, source, type), partial(_into_block, target), roots, s, m)
 
     pointers = ("ptr noalias %source", "ptr noalias %target", "ptr noalias %roots")
-    call.define(name, (*pointers, "i64 %s", "i64 %m"), write)
+    call.define(name, (*pointers, "i64 %s", "i64 %m"), write, FEW_PASSES)
     return name
 
 

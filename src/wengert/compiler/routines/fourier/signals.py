@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
+from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.routines.fourier.chirp import Chirp
 from wengert.compiler.routines.fourier.half import Half
@@ -91,7 +92,7 @@ class Signals(NamedTuple):
         if self.is_split and is_large:
             SignalWriter(self, call, call.code, True).write(source, target, memory)
             return
-        call.define(self.step.name, STEP_PARAMETERS, partial(self.write_signals, call))
+        call.define(self.step.name, STEP_PARAMETERS, partial(self.write_signals, call), FEW_PASSES)
         run_step(call, self.step, self.task.kind, [source, target, memory], is_large)
 
     def write_signals(self, call: RoutineCall, code: Code) -> None:

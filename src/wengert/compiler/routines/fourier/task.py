@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from wengert.compiler.kernels.threads import PART
+from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR, Type
@@ -118,5 +119,5 @@ def run_step(call: RoutineCall, step: Pass, kind: str, pointers: list[Lanes], is
         own = part.offset(memory, number * (2 * step.memory), Type(kind))
         part.do(f"call void @{step.name}({', '.join(a.typed for a in (source, target, own, begin, end))})")
 
-    call.define(name, ("ptr %table", "i64 %begin", "i64 %end"), write)
+    call.define(name, ("ptr %table", "i64 %begin", "i64 %end"), write, FEW_PASSES)
     call.run_on_all_cores(name, pointers, step.extent, step.grain, step.work)

@@ -1,0 +1,39 @@
+"""Backward passes in a trace: cotangents that are one number stay one number."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+N = 50_000
+
+
+def linear(x, b):
+    """Before the sine, no cotangent depends on x."""
+    return np.sum(0.5 * (2.0 * -np.sin(x)) + 1.0) - b
+
+
+def squared(x, b):
+    return np.sum(-(np.sin(x) * b)) + np.sum(np.where(x > 0, -x, 3.0 * x))
+
+
+@pytest.mark.parametrize("f", [linear, squared])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_constants_of_a_trace_are_numbers(f, dtype):
+    x, b = np.linspace(-1.0, 1.0, N).astype(dtype), dtype(3.0)
+    graph = wg.trace(wg.grad(f, argnums=(0, 1)), x, b)
+    assert sum(node.nbytes for node in graph.constants) < 200
+    for traced, eager in zip(graph.evaluate(x, b), wg.grad(f, argnums=(0, 1))(x, b), strict=True):
+        assert traced.dtype == eager.dtype
+        np.testing.assert_array_equal(traced, eager)
+
+
+def test_operands_that_are_broadcast_have_the_sum_of_all_cotangents():
+    f = lambda x, b, c: np.sum(b - (2.0 * -x + c * 0.5))
+    args = np.ones((3, N)), np.float64(3.0), np.ones(N)
+    a, b, c = wg.trace(wg.grad(f, argnums=(0, 1, 2)), *args).evaluate(*args)
+    np.testing.assert_array_equal(a, np.full((3, N), 2.0))
+    assert b == 3 * N
+    np.testing.assert_array_equal(c, np.full(N, -1.5))

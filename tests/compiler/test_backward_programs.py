@@ -75,6 +75,7 @@ def programs(monkeypatch):
     found = []
     run = backward_programs.run_program
     monkeypatch.setattr(native, "PAYS", 0)
+    monkeypatch.setattr(outlines, "LEFT", {})
     monkeypatch.setattr(native, "find_native", lambda module, name: None if module != "backward_programs" else counted)
 
     def counted(tape):
@@ -216,10 +217,10 @@ def test_small_arrays_and_first_passes_are_not_compiled(monkeypatch):
     asked = []
     monkeypatch.setattr(native, "find_native", lambda *names: asked.append(names))
     eager_gradient(lambda w: np.sum(np.sin(w) * w), X[:100])
-    outlines.SPENT.clear()
+    outlines.LEFT.clear()
     eager_gradient(lambda w: np.sum(np.sin(w) * w), X)
     assert not asked
-    assert len(outlines.SPENT) == 1
+    assert len(outlines.LEFT) == 1
 
 
 def test_an_error_of_a_rule_is_raised_as_by_the_pass(programs, node_by_node):
@@ -241,3 +242,45 @@ def test_a_rule_that_looks_at_numbers_is_no_program(programs):
 
     clipped.defvjp(lambda x: (x * 1.0, x), lambda x, t: ((t if float(np.sum(np.asarray(x))) > 0 else -t),))
     np.testing.assert_array_equal(eager_gradient(lambda w: np.sum(clipped(w)), X), np.ones(N))
+
+
+def smooth(x, steps):
+    for _ in range(steps):
+        x = x + 0.1 * (np.roll(x, 1) - 2.0 * x + np.roll(x, -1))
+    return np.sum(x * x)
+
+
+def test_long_tapes_of_small_arrays_are_programs(programs, node_by_node):
+    x = X[:1000]
+    function = lambda x: smooth(x, 20)
+    expected = node_by_node(function, x)
+    np.testing.assert_allclose(eager_gradient(function, x), expected, rtol=1e-13)
+    assert len(programs) == 1
+    assert programs[0] is not None
+    eager_gradient(function, x[:8])
+    assert len(programs) == 1  # its arrays are tiny
+    eager_gradient(lambda x: smooth(x, 2), x)
+    assert len(programs) == 1  # it is short
+
+
+def test_long_tapes_that_never_come_again_are_rarely_outlined(monkeypatch):
+    outlined = []
+    make = outlines.OutlinedTape
+    monkeypatch.setattr(outlines, "OutlinedTape", lambda *given: outlined.append(1) or make(*given))
+    monkeypatch.setattr(outlines, "new_tapes", 0)
+    for steps in range(20, 20 + 3 * outlines.MOST_NEW):
+        eager_gradient(lambda x, n=steps: smooth(x, n), X[:300])
+    assert outlines.MOST_NEW <= len(outlined) <= outlines.MOST_NEW + 2
+    eager_gradient(lambda x: smooth(x, 20), X[:300])
+    outlines.new_tapes = 0
+    for _ in range(3 * outlines.MOST_NEW):
+        eager_gradient(lambda x: smooth(x, 20), X[:300])
+    assert len(outlined) >= 4 * outlines.MOST_NEW
+
+
+def test_keys_are_part_of_the_outline(programs):
+    for key in (slice(0, 64), slice(64, 128), (0, slice(None)), (1, slice(None))):
+        expected = np.zeros_like(M)
+        expected[key] = np.cos(M[key])
+        np.testing.assert_allclose(eager_gradient(lambda w, k=key: np.sum(np.sin(w)[k]), M), expected, rtol=1e-13)
+    assert len(programs) == 4

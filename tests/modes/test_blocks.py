@@ -152,7 +152,7 @@ class TestKernels:
         assert kernels
 
     def test_runs_that_come_rarely_are_not_compiled(self, kernels, monkeypatch):
-        monkeypatch.setattr(native, "PAYS", N * native.EXPENSIVE * 3)
+        monkeypatch.setattr(native, "PAYS", N * native.PULLED * 4 * 3)  # three runs of four nodes
         f = lambda x: (np.sin(x) * np.exp(x) * 1.375).sum()
         gradients(f, [np.linspace(0.0, 1.0, N)], 2, monkeypatch)
         assert not kernels
@@ -186,3 +186,29 @@ class TestKernels:
         assert kernels
         once = 2.0 * (np.cos(x.detach().numpy()) * x.detach().numpy() + np.sin(x.detach().numpy()))
         np.testing.assert_allclose(x.grad.numpy(), 3 * once, rtol=1e-13)
+
+    def test_a_run_that_is_pulled_one_by_one_is_asked_for_once(self, kernels, monkeypatch):
+        """So that the questions do not grow with the square of its length."""
+        monkeypatch.setattr(native, "PAYS", 1 << 60)
+        asked = []
+        find_run = blocks.find_run
+        monkeypatch.setattr(blocks, "find_run", lambda *given: asked.append(1) or find_run(*given))
+        size = native.EXPENSIVE_ARRAY
+        f = lambda x: np.sum(np.sin(np.tanh(np.cos(np.exp(x) * x + x) * 2.0)) / np.sqrt(x)) + np.sum(x.reshape(2, -1))
+        gradients(f, [np.linspace(1.0, 2.0, size)], 2, monkeypatch)
+        assert not kernels
+        assert len(asked) <= 4
+
+    def test_a_cotangent_behind_a_run_may_have_any_layout(self, kernels, monkeypatch):
+        rng = np.random.default_rng(3)
+        x, w = rng.uniform(1.0, 2.0, (512, 256)), rng.normal(size=(256, 512))
+
+        def f(x):
+            y = x * 1.5
+            a = np.sin(y) * y  # a run, behind which is y; its other cotangent is the transpose of w
+            return np.sum(y.T * w) + np.sum(np.cos(a) * a)
+
+        found = gradients(f, [x], 2, monkeypatch)[1]
+        assert kernels
+        monkeypatch.setattr(native, "IS_ON", False)
+        np.testing.assert_allclose(found, gradients(f, [x], 1, monkeypatch)[1], rtol=1e-12, atol=1e-12)

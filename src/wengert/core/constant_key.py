@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 
 pack_double = Struct("d").pack
+BY_EQUALITY = frozenset((int, bool, str, bytes, type(None)))
+"""Classes of constants that are equal only if they are the same."""
+ONLY_INTEGERS = frozenset((int,))
 
 
 def constant_key(x: Any) -> Any:
@@ -22,14 +25,14 @@ def constant_key(x: Any) -> Any:
     is not hashable either.
     """
     kind = x.__class__
-    if x is None or kind in (int, bool, str, bytes) or isinstance(x, Enum | np.dtype):
-        return kind, x
     if kind is float:
         return kind, pack_double(x)
+    if kind in BY_EQUALITY or isinstance(x, Enum | np.dtype):
+        return kind, x
     if isinstance(x, float | complex | np.generic):
         return kind, np.asarray(x).dtype.str, np.asarray(x).tobytes()
     if isinstance(x, tuple):
-        return kind, *map(constant_key, x)
+        return (kind, int, x) if ONLY_INTEGERS.issuperset(map(type, x)) else (kind, *map(constant_key, x))
     if isinstance(x, slice):
         return kind, *map(constant_key, (x.start, x.stop, x.step))
     if not is_hashable(x) or isinstance(x, type):

@@ -41,8 +41,10 @@ CHEAP_ARRAY, MODERATE_ARRAY, EXPENSIVE_ARRAY = 1 << 18, 1 << 14, 1 << 13
 where kernels are faster than NumPy, with all that is around them. Arithmetic, roots and extremes are cheap: NumPy has
 vector code for them. Other operations of known cost, such as `where`, are moderate, and functions expensive.
 """
-CHEAP, EXPENSIVE = 1, 8
-"""The nanoseconds that NumPy takes for an element, roughly."""
+CHEAP, EXPENSIVE, COMPOSED = 1, 8, 16
+"""The nanoseconds that NumPy takes for an element, roughly; functions that it does not have take longer."""
+PULLED = 6
+"""The nanoseconds that NumPy takes for an element in the rules of one operation."""
 REDUCED_ARRAY, REDUCED = 1 << 16, 2
 """The same two figures for reductions."""
 STACK_ARRAY, STACKED = 1 << 12, 32
@@ -57,6 +59,9 @@ MOST_SIGNATURES = 256
 """The number of signatures of one operation whose time is counted."""
 PAYS = 1 << 26
 """The nanoseconds that NumPy spends on large calls before a kernel is compiled: about as long as that takes."""
+
+OPERATIONS_OF_KERNEL = 32
+"""So many operations take as long to compile as all that is around them."""
 
 NativeCall = Callable[[Sequence[np.ndarray], dict[str, Any]], np.ndarray | None]
 
@@ -119,6 +124,11 @@ def find_native(module: str, name: str) -> Callable[..., Any] | None:
     return found
 
 
+def compile_time(operations: int) -> int:
+    """The nanoseconds that NumPy spends on so many operations before they are compiled as one program."""
+    return PAYS * (1 + operations // OPERATIONS_OF_KERNEL)
+
+
 class LargeCalls:
     """The large calls of an elementwise operation.
 
@@ -170,7 +180,8 @@ def for_large_arrays(impl: Callable[..., Any], arity: int, facts: Facts) -> Call
     is_known = facts.cost is not None
     is_cheap = facts.cost is not None and (isinstance(impl, np.ufunc) or (facts.cost < 4 and not facts.selects))
     least = CHEAP_ARRAY if is_cheap else MODERATE_ARRAY if is_known else EXPENSIVE_ARRAY
-    calls = LargeCalls(impl, CHEAP if is_cheap else EXPENSIVE, least)
+    is_numpy = is_known or isinstance(impl, np.ufunc)
+    calls = LargeCalls(impl, CHEAP if is_cheap else EXPENSIVE if is_numpy else COMPOSED, least)
     ndarray, some = np.ndarray, least if is_cheap else math.isqrt(least)
 
     def unary(x: Any) -> Any:
@@ -207,10 +218,10 @@ class LargeSignatures:
         self.primitive: Primitive | None = None
         self.spent: dict[tuple[Any, ...], int] = {}
 
-    def run(self, operands: tuple[Any, ...], params: dict[str, Any], size: int | None = None) -> Any:
+    def run(self, operands: tuple[Any, ...], params: dict[str, Any], size: Callable[..., int] | None = None) -> Any:
         """The result: of a program if that pays, otherwise of NumPy.
 
-        `size` is the number of elements that it takes time for: those of the first operand, if it is not given.
+        `size` gives the number of elements that it takes time for: those of the first operand, if it is not given.
         """
         global met_large
         met_large = True
@@ -218,10 +229,12 @@ class LargeSignatures:
             return self.impl(*operands, **params)
         try:
             key = tuple([(x.shape, x.dtype.char) for x in operands]), tuple(params.items())
-            if len(self.spent) >= MOST_SIGNATURES:
-                self.spent.clear()
-            elements = operands[0].size if size is None else size
-            spent = self.spent[key] = min(self.spent.get(key, 0) + elements * self.nanoseconds, PAYS)
+            spent = self.spent.get(key, 0)
+            if spent != PAYS:
+                if len(self.spent) >= MOST_SIGNATURES:
+                    self.spent.clear()
+                elements = operands[0].size if size is None else size(*operands, **params)
+                spent = self.spent[key] = min(spent + elements * self.nanoseconds, PAYS)
         except TypeError:  # a parameter has no hash
             spent = 0
         found = run_natively(self.primitive, operands, params) if spent == PAYS else None
@@ -276,7 +289,7 @@ def for_keys(impl: Callable[..., Any], size: Callable[..., int]) -> Callable[...
 
     def run(*operands: Any, **params: Any) -> Any:
         if operands[-1].size >= KEY_ARRAY:
-            return calls.run(operands, params, size(*operands, **params))
+            return calls.run(operands, params, size)
         return impl(*operands, **params)
 
     return attach(run, impl, calls)

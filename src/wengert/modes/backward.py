@@ -19,7 +19,7 @@ from wengert.core.primitive import OUTPUT
 from wengert.graph.ir import is_broadcast_number
 from wengert.modes import recording
 from wengert.modes.blocks import pull_large
-from wengert.modes.outlines import run_outlined
+from wengert.modes.outlines import LONG, may_pay, run_outlined
 from wengert.modes.tape import TapeNode, find_reaching, sort_reachable
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.complex_numbers import real
@@ -58,9 +58,11 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
     take, get = cotangents.pop, cotangents.get
     ndarray = np.ndarray
     simple = lift is None and check is None
-    has_large = native.met_large and simple and targets is None
-    if has_large:
-        native.met_large = retain
+    is_whole = simple and targets is None
+    has_large = native.met_large and is_whole
+    alone: TapeNode | None = None  # the last node of a run that is pulled one by one
+    if has_large or (is_whole and len(order) >= LONG and may_pay(order)):
+        native.met_large = has_large and retain
         results = run_outlined(order, cotangents, retain)
         if results is not None:
             for node, t in results:
@@ -86,8 +88,10 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
             if looks_closer and t.__class__ is ndarray:
                 if is_traced:
                     t = shrink_cotangent(node, t)
-                elif t.size >= EXPENSIVE_ARRAY and not dead and pull_large(node, t, order, cotangents, owned, retain):
-                    continue
+                elif t.size >= EXPENSIVE_ARRAY and not dead and (alone is None or node.sequence < alone.sequence):
+                    alone = pull_large(node, t, order, cotangents, owned, retain)
+                    if alone is None:
+                        continue
             if primitive.is_plain and simple and hooks is None and (not dead or node not in dead):  # the fast path
                 pulls, saved, params, conforms = primitive.pulls, node.saved, node.params, primitive.conforms
                 i = 0

@@ -74,40 +74,48 @@ def pull_large(
     cotangents: dict[TapeNode, Any],
     owned: set[TapeNode],
     retain: bool,
-) -> bool:
-    """Pull a node together with the nodes that follow it, if that is faster than one by one; returns whether it was."""
-    nodes = find_run(node, order)
-    if len(nodes) < 2:
-        return False
+) -> TapeNode | None:
+    """Pull a node together with the nodes that follow it, if that is faster than one by one.
+
+    Returns None if it was. Otherwise it returns the last node of the run: none of its nodes begins another one.
+    """
+    if not can_join_run(node, node, t):
+        return node
     cotangents[node] = t
-    pull = describe_run(nodes, cotangents)
-    results = None if pull is None else pull_natively(pull)
-    if pull is not None and results is None and t.size >= parallel.LARGE:
-        results = pull_in_blocks(pull)
-    if pull is None or results is None:
+    nodes = find_run(node, order, cotangents)
+    results = None
+    if len(nodes) > 1:
+        pull = describe_run(nodes, cotangents)
+        results = pull_natively(pull)
+        if results is None and t.size >= parallel.LARGE:
+            results = pull_in_blocks(pull)
+    if results is None:
         del cotangents[node]
-        return False
+        return nodes[-1]
     for member in nodes:
         cotangents.pop(member, None)
     for parent, row in zip(pull.behind, results, strict=True):
-        cotangents[parent] = row.reshape(pull.shape)
+        left = cotangents.get(parent)
+        total = row.reshape(pull.shape)
+        cotangents[parent] = total if left is None or as_row(left, pull.shape) is not None else left + total
     owned.update(pull.behind)
     if not retain:
         for member in nodes:
             member.saved, member.parents = None, ()
-    return True
+    return None
 
 
-def find_run(node: TapeNode, order: list[TapeNode]) -> list[TapeNode]:
+def find_run(node: TapeNode, order: list[TapeNode], cotangents: dict[TapeNode, Any]) -> list[TapeNode]:
     """The node and those right after it that are elementwise operations on arrays of its shape and dtype."""
-    start = stop = bisect_left(order, -node.sequence, key=lambda other: -other.sequence)  # newest first
-    while stop < min(len(order), start + LONGEST) and can_join_run(order[stop], node):
+    start = bisect_left(order, -node.sequence, key=lambda other: -other.sequence)  # newest first
+    stop = start + 1
+    while stop < min(len(order), start + LONGEST) and can_join_run(order[stop], node, cotangents.get(order[stop])):
         stop += 1
     return order[start:stop]
 
 
-def can_join_run(node: TapeNode, first: TapeNode) -> bool:
-    """Whether a node may belong to the run of its first node."""
+def can_join_run(node: TapeNode, first: TapeNode, t: Any) -> bool:
+    """Whether a node may belong to the run of its first node; `t` is its cotangent so far."""
     primitive = node.primitive
     return (
         primitive is not None
@@ -116,6 +124,7 @@ def can_join_run(node: TapeNode, first: TapeNode) -> bool:
         and node.hooks is None
         and node.shape == first.shape
         and node.dtype is first.dtype
+        and (t is None or as_row(t, first.shape) is not None)
         and all(p is None or (p.shape == first.shape and p.dtype is first.dtype) for p in node.parents)
         and all(s is None or as_row(s, first.shape) is not None for s in node.saved or ())
     )
@@ -130,8 +139,8 @@ def as_row(x: Any, shape: tuple[int, ...]) -> Any:
     return x.reshape(-1) if x.flags.c_contiguous else x[(0,) * x.ndim] if not any(x.strides) else None
 
 
-def describe_run(nodes: list[TapeNode], cotangents: dict[TapeNode, Any]) -> Pull | None:
-    """The run of some nodes; None if a cotangent is neither a row nor a number."""
+def describe_run(nodes: list[TapeNode], cotangents: dict[TapeNode, Any]) -> Pull:
+    """The run of some nodes. A cotangent behind it that is neither a row nor a number is added afterwards."""
     shape, inside = nodes[0].shape, set(nodes)
     behind = list(dict.fromkeys(p for node in nodes for p in node.parents if p is not None and p not in inside))
     numbers = {node: i for i, node in enumerate((*nodes, *behind))}
@@ -149,9 +158,7 @@ def describe_run(nodes: list[TapeNode], cotangents: dict[TapeNode, Any]) -> Pull
     arrived = []
     for node, i in numbers.items():
         t = cotangents.get(node)
-        if t is not None:
-            if as_row(t, shape) is None:
-                return None
+        if t is not None and as_row(t, shape) is not None:
             arrived.append((i, source_of(t)))
     steps = tuple(
         [
@@ -210,7 +217,7 @@ def pull_in_blocks(pull: Pull) -> list[np.ndarray] | None:
 
 
 SPENT: dict[Run, int] = {}
-"""The nanoseconds that NumPy has spent on each run, roughly, for one of its nodes."""
+"""The nanoseconds that NumPy has spent on each run, roughly."""
 
 
 def pull_natively(pull: Pull) -> list[np.ndarray] | None:
@@ -220,6 +227,8 @@ def pull_natively(pull: Pull) -> list[np.ndarray] | None:
     size = math.prod(pull.shape)
     if len(SPENT) >= MOST_RUNS:
         SPENT.clear()
-    spent = SPENT[pull.run] = min(SPENT.get(pull.run, 0) + size * native.EXPENSIVE, native.PAYS)
-    kernels = native.find_native("eager_pulls", "pull_rows") if spent == native.PAYS else None
+    length = len(pull.run.steps)
+    pays = native.compile_time(length)
+    spent = SPENT[pull.run] = min(SPENT.get(pull.run, 0) + size * length * native.PULLED, pays)
+    kernels = native.find_native("eager_pulls", "pull_rows") if spent == pays else None
     return None if kernels is None else kernels(pull.run, pull.inputs, size)

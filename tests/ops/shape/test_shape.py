@@ -78,6 +78,7 @@ CASES: dict[str, tuple[Any, tuple]] = {
     "fliplr": (lambda n, x: n.fliplr(x), ((2, 3),)),
     "flipud": (lambda n, x: n.flipud(x), ((3,),)),
     "roll": (lambda n, x: n.roll(x, 2), ((2, 3),)),
+    "roll axis": (lambda n, x: [n.roll(x, k, -1) for k in (0, 1, -1, 3, 8)], ((2, 3),)),
     "roll axes": (lambda n, x: n.roll(x, (1, -5), axis=(0, 1)), ((2, 3),)),
     "roll broadcast": (lambda n, x: n.roll(x, 1, axis=(0, 0, 1)), ((4, 3),)),
     "rot90": (lambda n, x: [n.rot90(x, k) for k in (0, 1, 2, 3, -1)], ((2, 3),)),
@@ -230,6 +231,19 @@ def test_dtype_stays(case: str, dtype: Any) -> None:
     for out in outs:
         out.backward(np.ones(out.shape, dtype), retain_graph=True)
     assert {gradient_of(leaf).dtype for leaf in leaves} == {np.dtype(dtype)}
+
+
+def test_roll_is_numpys_for_every_layout_and_argument() -> None:
+    x = np.arange(24.0).reshape(2, 3, 4)
+    for array in (x, np.asfortranarray(x), x[:, ::-1, ::2], x[:, :0], np.broadcast_to(x[:1], x.shape)):
+        cases: list[tuple[Any, Any]] = [(1, 0), (-1, 1), (7, -1), (np.int64(2), 1), (0, 0), ((1, 2), (0, 1))]
+        for shift, axis in cases:
+            out = wg.roll(array, shift, axis)
+            expected = np.roll(array, shift, axis)
+            np.testing.assert_array_equal(out, expected)
+            assert out.strides == expected.strides
+    with pytest.raises(np.exceptions.AxisError):
+        wg.roll(x, 1, 3)
 
 
 def test_astype_between_kinds() -> None:

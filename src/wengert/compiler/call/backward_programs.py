@@ -30,17 +30,18 @@ class BackwardProgram(NamedTuple):
     leaves: list[int]
 
 
-PROGRAMS: dict[Any, BackwardProgram | None] = {}
-"""The programs of outlines; None for those that have none."""
+PROGRAMS: dict[int, tuple[Any, BackwardProgram | None]] = {}
+"""The programs of outlines, by hash, with the outline; None for those that have none."""
 
 
 def run_program(tape: OutlinedTape) -> list[tuple[TapeNode, np.ndarray]] | None:
     """The cotangents of the leaves of a tape; None if it has no program."""
-    if tape.key not in PROGRAMS:
+    key, program = PROGRAMS.get(tape.hash, (None, None))
+    if key != tape.key:
         if len(PROGRAMS) >= MOST_PROGRAMS:
             PROGRAMS.clear()
-        PROGRAMS[tape.key] = compile_pass(tape)
-    program = PROGRAMS[tape.key]
+        program = compile_pass(tape)
+        PROGRAMS[tape.hash] = tape.key, program
     if program is None:
         return None
     entry = program.native.entry
@@ -52,7 +53,7 @@ def run_program(tape: OutlinedTape) -> list[tuple[TapeNode, np.ndarray]] | None:
 
 def compile_pass(tape: OutlinedTape) -> BackwardProgram | None:
     """The program of a tape; None if a rule cannot be traced, or NumPy would run a part of it."""
-    specs = [layout.spec for layout in tape.layouts]
+    specs = tape.specs
     leaves: list[int] = []
 
     def pull(values: list[Any]) -> list[Any]:
@@ -73,7 +74,7 @@ def compile_pass(tape: OutlinedTape) -> BackwardProgram | None:
 
 def pull_again(tape: OutlinedTape, values: Sequence[Any]) -> dict[int, Any]:
     """The cotangents of the leaves of a tape with other values as inputs, by the numbers of the leaves."""
-    inputs = [as_laid_out(value, layout) for value, layout in zip(values, tape.layouts, strict=True)]
+    inputs = [as_laid_out(value, tape.layouts.get(i)) for i, value in enumerate(values)]
     new = {identity: inputs[i] for identity, i in tape.known.items()}
     copies: dict[Any, TapeNode | None] = {None: None}
     numbers: dict[TapeNode, int] = {}
@@ -97,8 +98,8 @@ def replace_arrays(x: Any, new: dict[int, Any]) -> Any:
     return tuple([replace_arrays(part, new) for part in x]) if x.__class__ is tuple else x
 
 
-def as_laid_out(value: Any, layout: MemoryLayout) -> Any:
+def as_laid_out(value: Any, layout: MemoryLayout | None) -> Any:
     """The array that has a layout, from the contiguous one behind it."""
-    if layout.axes is None or layout.shape is None:
+    if layout is None or layout.axes is None or layout.shape is None:
         return value
     return broadcast_to(transpose(value, layout.axes), layout.shape)

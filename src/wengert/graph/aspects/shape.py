@@ -65,6 +65,7 @@ python_call.enter(template("np.concatenate([{all}], axis={axis})"), rearranging.
 python_call.enter(template("np.stack([{all}], axis={axis})"), joining._stack)
 python_call.enter(template("np.split({0}, {bounds}, axis={axis})"), rearranging._split)
 python_call.enter(template("np.unstack({0}, axis={axis})"), joining._unstack)
+python_call.enter(template("np.roll({0}, shift={shift}, axis={axis})"), rearranging._roll)
 python_call.enter(template("np.diagonal({0}, {offset}, {axis1}, {axis2})"), rearranging._diagonal)
 python_call.enter(template("np.full_like({0}, {1}, dtype={dtype}, order={order}, shape={shape})"), joining._full_like)
 

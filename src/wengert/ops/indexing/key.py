@@ -37,7 +37,7 @@ class Index:
     True
     """
 
-    __slots__ = ("key", "repeats")
+    __slots__ = ("_tuple", "key", "repeats")
 
     def __init__(self, key: Any, repeats: bool = False):
         self.key = key
@@ -95,15 +95,23 @@ class Index:
         """The key after other parts, for an array with more axes in front."""
         return Index((*first, *(self.key if isinstance(self.key, tuple) else (self.key,))), self.repeats)
 
-    def _parts(self) -> tuple:
-        parts = self.key if isinstance(self.key, tuple) else (self.key,)
-        return self.repeats, *[(slice, p.start, p.stop, p.step) if isinstance(p, slice) else p for p in parts]
+    def as_tuple(self) -> tuple:
+        """What makes two keys equal; made when it is first needed."""
+        try:
+            return self._tuple
+        except AttributeError:
+            parts = self.key if isinstance(self.key, tuple) else (self.key,)
+            self._tuple: tuple = (
+                self.repeats,
+                *[(slice, p.start, p.stop, p.step) if isinstance(p, slice) else p for p in parts],
+            )
+            return self._tuple
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Index) and self._parts() == other._parts()
+        return isinstance(other, Index) and self.as_tuple() == other.as_tuple()
 
     def __hash__(self) -> int:
-        return hash(self._parts())
+        return hash(self.as_tuple())
 
     def __repr__(self) -> str:
         def part_text(part: Any) -> str:

@@ -52,6 +52,19 @@ def _fill_parts(pieces: Sequence[Any], whole: Spec, bounds: tuple[int, ...], axi
     ]
 
 
+def _roll_elements(x: Any, shift: tuple[int, ...], axis: tuple[int, ...]) -> np.ndarray:
+    """As NumPy's, which spends most of its time on its arguments where the array is small."""
+    if len(axis) != 1:
+        return np.roll(x, shift, axis)
+    lead, n = (slice(None),) * axis[0], x.shape[axis[0]]
+    start = shift[0] % n if n else 0
+    out = np.empty_like(x)
+    out[(*lead, slice(start, None))] = x[(*lead, slice(None, n - start))]
+    if start:
+        out[(*lead, slice(None, start))] = x[(*lead, slice(n - start, None))]
+    return out
+
+
 _flip: Callable = linear(
     "flip",
     np.flip,
@@ -62,7 +75,7 @@ _flip: Callable = linear(
 )
 _roll: Callable = linear(
     "roll",
-    np.roll,
+    _roll_elements,
     lambda t, shift, axis: _roll(t, shift=tuple(-s for s in shift), axis=axis),
     batch=shift_axes,
     cases=(
@@ -210,6 +223,8 @@ def roll(a: Any, /, shift: Axes, axis: Axes | None = None) -> Any:
     a = as_operand(a)
     if axis is None:
         return _reshape(roll(ravel(a), shift, 0), shape=a.shape)
+    if shift.__class__ is int and axis.__class__ is int:
+        return _roll(a, shift=(shift,), axis=(normalize_axis_index(axis, a.ndim),))
     shifts, axes = np.broadcast_arrays(shift, normalize_axis_tuple(axis, a.ndim, allow_duplicate=True))
     if shifts.ndim > 1:
         raise user_error(ValueError, "'shift' and 'axis' should be scalars or 1D sequences")

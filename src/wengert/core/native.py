@@ -218,7 +218,7 @@ class LargeSignatures:
         self.primitive: Primitive | None = None
         self.spent: dict[tuple[Any, ...], int] = {}
 
-    def run(self, operands: tuple[Any, ...], params: dict[str, Any], size: Callable[..., int] | None = None) -> Any:
+    def run(self, operands: tuple[Any, ...], params: dict[str, Any], size: Callable[[], int] | None = None) -> Any:
         """The result: of a program if that pays, otherwise of NumPy.
 
         `size` gives the number of elements that it takes time for: those of the first operand, if it is not given.
@@ -233,7 +233,7 @@ class LargeSignatures:
             if spent != PAYS:
                 if len(self.spent) >= MOST_SIGNATURES:
                     self.spent.clear()
-                elements = operands[0].size if size is None else size(*operands, **params)
+                elements = operands[0].size if size is None else size()
                 spent = self.spent[key] = min(spent + elements * self.nanoseconds, PAYS)
         except TypeError:  # a parameter has no hash
             spent = 0
@@ -289,7 +289,7 @@ def for_keys(impl: Callable[..., Any], size: Callable[..., int]) -> Callable[...
 
     def run(*operands: Any, **params: Any) -> Any:
         if operands[-1].size >= KEY_ARRAY:
-            return calls.run(operands, params, size)
+            return calls.run(operands, params, lambda: size(*operands, **params))
         return impl(*operands, **params)
 
     return attach(run, impl, calls)
@@ -322,7 +322,7 @@ def for_stacks(impl: Callable[..., Any], calls_for_each: int = 0) -> Callable[..
             if each and size and largest.ndim > 2:
                 size += each * (size // (largest.shape[-2] * largest.shape[-1]))
             if size >= STACK_ARRAY:
-                return calls.run((x, *others), params, size)
+                return calls.run((x, *others), params, lambda: size)
         return impl(x, *others, **params)
 
     return attach(run, impl, calls)

@@ -227,16 +227,16 @@ class LargeSignatures:
         met_large = True
         if not IS_ON or self.primitive is None or not all(x.__class__ is np.ndarray for x in operands):
             return self.impl(*operands, **params)
+        key = tuple([(x.shape, x.dtype.char) for x in operands]), tuple(params.items())
         try:
-            key = tuple([(x.shape, x.dtype.char) for x in operands]), tuple(params.items())
             spent = self.spent.get(key, 0)
-            if spent != PAYS:
-                if len(self.spent) >= MOST_SIGNATURES:
-                    self.spent.clear()
-                elements = operands[0].size if size is None else size()
-                spent = self.spent[key] = min(spent + elements * self.nanoseconds, PAYS)
         except TypeError:  # a parameter has no hash
-            spent = 0
+            return self.impl(*operands, **params)
+        if spent != PAYS:
+            if len(self.spent) >= MOST_SIGNATURES:
+                self.spent.clear()
+            elements = operands[0].size if size is None else size()
+            spent = self.spent[key] = min(spent + elements * self.nanoseconds, PAYS)
         found = run_natively(self.primitive, operands, params) if spent == PAYS else None
         return self.impl(*operands, **params) if found is None else found
 

@@ -10,7 +10,7 @@ from benchmarks.runner import Measurement
 from benchmarks.workloads import EVERY_WORKLOAD
 
 EAGER, EAGER_PEER = "wengert", "torch"
-WARM = 1.5
+WARM = 4.0
 """Seconds that a loop runs before it is timed, in which it compiles what comes again."""
 MOST, MEDIAN = 1.2, 0.8
 """The largest ratio of a row, and of the median."""

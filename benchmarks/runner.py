@@ -66,7 +66,7 @@ def measure(
 ) -> Measurement:
     """Compare and time; `subject` is another face of Wengert than the one that the workload measures.
 
-    Each system runs for `warm` seconds before: a loop of eager operations becomes faster after its first steps.
+    Wengert runs for `warm` seconds before: a loop of eager operations becomes faster after its first steps.
 
     Raises DisagreementError, before anything is timed, if a system computes something else than the reference.
     """
@@ -78,8 +78,7 @@ def measure(
         what = f"{named(name).title} on {workload.name} ({size})"
         check(what, observed(workload, size, name), reference, workload.tolerance)
     runs = {name: prepared(workload, size, name) for name in systems}
-    for run in runs.values():
-        repeat(run, warm)
+    repeat(runs[subject], warm)
     seconds = best_of_rounds(runs, rounds, block)
     given = workload.targets.get(size, {}) if subject == workload.subject else {}
     targets = {peer: target for peer, target in given.items() if peer in seconds}

@@ -49,3 +49,9 @@ def test_no_two_files_are_easily_confused():
         for a in stems:
             plural = {a + "s", a + "es", a.removesuffix("x") + "ices", a.removesuffix("y") + "ies"}
             assert not plural & set(stems), f"{folder}: {a} and {plural & set(stems)}"
+
+
+def test_files_of_tests_have_names_of_their_own():
+    """Each is imported by its name alone, in the order in which processes happen to come to it."""
+    names = [path.name for path in Path(__file__).parent.rglob("*.py")]
+    assert not [name for name in set(names) if names.count(name) > 1]

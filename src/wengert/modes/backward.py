@@ -69,7 +69,7 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
                 sink(node, t)
             return
 
-    is_traced = recording.current_trace() is not None
+    is_traced = recording.active > 0 and recording.current_trace() is not None  # a call for each pass would be felt
     looks_closer = has_large or is_traced
     with np.errstate(all="ignore"):
         for node in order:

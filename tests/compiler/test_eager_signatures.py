@@ -1,4 +1,4 @@
-"""Reductions, sorting and stacks of matrices on large arrays become programs when their signatures come again."""
+"""Reductions, sorting, products and stacks of matrices become programs when large arrays of a shape come again."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import pytest
 import wengert as wg
 from wengert.compiler.call.eager_call import LARGEST_ALONE
 from wengert.compiler.kernels.threads import THREADS
+from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.routines.packed_products import NARROWEST
 from wengert.core import native
 from wengert.core.native import LargeSignatures, native_call
 from wengert.core.primitive import TABLE, plain_impl
 
 RNG = np.random.default_rng(0)
-OTHERS = ("gather", "scatter", "argsort")
+OTHERS = ("gather", "scatter", "argsort", "matmul")
 NATIVE = [
     p for p in native_call if isinstance(getattr(p.impl, "large_calls", None), LargeSignatures) and p.name not in OTHERS
 ]
@@ -278,3 +280,25 @@ def test_stacks_that_come_again_are_native(native_calls, monkeypatch):
         np.testing.assert_allclose(wg.linalg.inv(matrices), expected, rtol=1e-9)
     assert native_calls
     assert len(native_calls) < 16  # NumPy runs the first ones
+
+
+@pytest.mark.skipif(vector_bytes() < NARROWEST, reason="BLAS is faster than narrow vectors")
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("shape", [(128, 96), (4, 32, 96)])
+def test_large_products_are_those_of_numpy(shape, dtype, at_once, native_calls):
+    x, y = RNG.normal(size=shape).astype(dtype), RNG.normal(size=(112, 96)).astype(dtype)
+    found = wg.matmul(wg.tensor(x), wg.tensor(y).T).numpy()
+    assert native_calls == [("matmul", True)]
+    assert_close(found, x @ y.T, dtype)
+
+
+def test_products_that_are_not_finite_warn_as_numpy_does(at_once):
+    x, y = np.full((128, 128), 1e200), np.full((128, 128), 1e200)
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        wg.matmul(wg.tensor(x), wg.tensor(y))
+
+
+def test_small_products_and_those_of_vectors_are_numpys(at_once, native_calls):
+    wg.matmul(wg.tensor(np.ones((20, 20))), np.ones((20, 20)))
+    wg.matmul(wg.tensor(np.ones((2000, 2000))), np.ones(2000))
+    assert native_calls == []

@@ -53,6 +53,8 @@ CALL_OF_LAPACK = 192
 """So many elements take as long as a call of LAPACK in Python."""
 SORTED_ARRAY, SORTED = 1 << 12, 64
 """The same for stable sorting."""
+PRODUCT_ARRAY, PRODUCTS = 1 << 12, 32
+"""The least number of elements of the left factor of a large product, and the multiplications of a nanosecond."""
 KEY_ARRAY, AT_KEY = 1 << 12, 16
 """The same for reads and additions at a key with arrays: the least number of elements of its last array."""
 MOST_SIGNATURES = 256
@@ -262,6 +264,24 @@ def for_reductions(
 def for_rows(impl: Callable[..., Any]) -> Callable[..., Any]:
     """The implementation of an operation that computes functions of the elements along axes, as a softmax does."""
     return for_reductions(impl, EXPENSIVE_ARRAY, EXPENSIVE)
+
+
+def for_products(impl: Callable[..., Any]) -> Callable[..., Any]:
+    """The implementation of products of matrices, with programs for large ones.
+
+    NumPy's are as fast alone, but its threads and those of other native code wait for each other.
+    """
+    calls = LargeSignatures(impl, 1)
+    ndarray = np.ndarray
+
+    def run(x: Any, y: Any) -> Any:
+        if x.__class__ is ndarray and x.size >= PRODUCT_ARRAY and y.__class__ is ndarray and x.ndim >= y.ndim == 2:
+            work = x.size * y.shape[1]
+            if work >= LARGE:
+                return calls.run((x, y), {}, lambda: work // PRODUCTS)
+        return impl(x, y)
+
+    return attach(run, impl, calls)
 
 
 def for_sorting(impl: Callable[..., Any]) -> Callable[..., Any]:

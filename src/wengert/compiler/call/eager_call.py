@@ -24,7 +24,10 @@ from wengert.compiler.forms.lowering import (
     lowering,
 )
 from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
+from wengert.compiler.routines.packed_products import PackedProduct
+from wengert.compiler.routines.products import MATMUL
 from wengert.compiler.schedule.gather import INDEX_DTYPES
+from wengert.compiler.simd.types import Type
 from wengert.core.aspects import primitive_of
 from wengert.core.native import LargeSignatures, native_call
 from wengert.core.primitive import OUTPUT, TABLE, Primitive, plain_impl
@@ -141,17 +144,29 @@ def run_rows(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[
 
 
 def run_reduction(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
-    """The result of a reduction of a C-contiguous array: to copy another one would take longer than NumPy.
-
-    If it is not finite, NumPy reduces too, and warns or raises as the user wants it.
-    """
+    """The result of a reduction of a C-contiguous array: to copy another one would take longer than NumPy."""
     errors = np.geterr()
     if errors["under"] != "ignore" or not operands[0].flags.c_contiguous:
         return None
-    out = run_alone(primitive, operands, params)
-    if out is not None and set(errors.values()) != {"ignore"} and not np.isfinite(out).all():
+    return warn_as_numpy(primitive, operands, params, run_alone(primitive, operands, params))
+
+
+def warn_as_numpy(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any], out: Any) -> Any:
+    """A result, if any. If it is not finite, NumPy computes it too, and warns or raises as the user wants it."""
+    if out is not None and set(np.geterr().values()) != {"ignore"} and not np.isfinite(out).all():
         plain_impl(primitive)(*operands, **params)
     return out
+
+
+def run_product(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
+    """The result of a product of matrices that does not call BLAS. Transposed matrices are read as they are."""
+    x, y = operands
+    if not are_floats(operands) or np.geterr()["under"] != "ignore":
+        return None
+    k, n = y.shape
+    if not PackedProduct(Type.from_dtype(x.dtype).kind, x.size // k, n, k, False, False, k, n).is_native:
+        return None
+    return warn_as_numpy(primitive, operands, params, run_program(primitive, operands, params, find_layout))
 
 
 def run_stack(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
@@ -201,7 +216,9 @@ for operation in (
 for primitive in TABLE.values():
     if isinstance(getattr(primitive.impl, "large_calls", None), LargeSignatures):
         native_code = lowering.of(primitive)
-        if isinstance(native_code, Gather | Scatter):
+        if native_code is MATMUL:
+            native_call.enter(partial(run_product, primitive), primitive)
+        elif isinstance(native_code, Gather | Scatter):
             native_call.enter(partial(run_at_key, primitive), primitive)
         elif isinstance(native_code, Alternatives):
             native_call.enter(partial(run_stack, primitive), primitive)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.modes.backward import conform
 
 N = 50_000
 
@@ -37,3 +40,35 @@ def test_operands_that_are_broadcast_have_the_sum_of_all_cotangents():
     np.testing.assert_array_equal(a, np.full((3, N), 2.0))
     assert b == 3 * N
     np.testing.assert_array_equal(c, np.full(N, -1.5))
+
+
+@pytest.mark.parametrize(
+    ("given", "shape"),
+    [
+        ((), (4, 1)),
+        ((3,), (1, 3)),
+        ((3,), (2, 1, 3)),
+        ((1,), (2, 1)),
+        ((2, 3), (1, 3)),
+        ((5, 2, 3), (2, 1)),
+        ((2, 3), ()),
+    ],
+)
+def test_cotangents_conform_to_shapes_with_more_and_fewer_axes(given, shape):
+    t = np.arange(1.0, 1 + math.prod(given)).reshape(given)
+    wide = t.reshape((1,) * (len(shape) - t.ndim) + given)
+    wide = wide.sum(axis=tuple(range(wide.ndim - len(shape))))
+    stretched = tuple([i for i, n in enumerate(shape) if n == 1])
+    expected = np.broadcast_to(wide.sum(axis=stretched, keepdims=True), shape)
+    np.testing.assert_array_equal(conform(t, shape, t.dtype), expected)
+
+
+def test_a_number_is_the_cotangent_of_a_column():
+    x = np.linspace(0.0, 1.0, 4).reshape(4, 1)
+    for f in (
+        lambda x: np.sum(-x),
+        lambda x: np.sum(np.reshape(-x, (4,))),
+        lambda x: np.sum(np.broadcast_to(-x, (4, 3))),
+        lambda x: np.sum(np.concatenate([-x, x + 1.0], axis=1)),
+    ):
+        np.testing.assert_array_equal(wg.compile(wg.grad(f))(x), wg.grad(f)(x))

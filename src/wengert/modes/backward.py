@@ -249,11 +249,12 @@ def unbroadcast(t: Any, shape: tuple[int, ...]) -> Any:
 
 
 def broadcast_axes(wide: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The axes of `wide` that broadcasting a value of this `shape` has added or stretched."""
+    """The axes of `wide` that broadcasting a value of this `shape` has added or stretched; it may have fewer axes."""
     lead = len(wide) - len(shape)
     if wide[lead:] == shape:
         return tuple(range(lead))
-    return tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and wide[i + lead] != 1)
+    stretched = [axis for axis in range(max(lead, 0), len(wide)) if shape[axis - lead] == 1 != wide[axis]]
+    return (*range(lead), *stretched)
 
 
 # Dead masks.

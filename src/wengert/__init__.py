@@ -86,6 +86,7 @@ LAZY = {
     "checkpoint_loop": "control.iteration",
     "color": "structure.coloring",
     "compare": "explain.comparing.compare",
+    "compat": "",
     "compile": "compiler.call.compiled",
     "cond": "control.branches",
     "data": "",

@@ -2,6 +2,7 @@
 
 from numpy import __array_namespace_info__ as __array_namespace_info__
 from wengert import autograd as autograd
+from wengert import compat as compat
 from wengert import data as data
 from wengert import fft as fft
 from wengert import implicit as implicit

@@ -1,0 +1,59 @@
+"""Write docs/compat_autograd.md and its like: what the layers of names have, what differs, and what they do not have.
+
+`python docs/compat.py` writes the pages from the layers themselves.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import pkgutil
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+from wengert.compat import LAYERS
+
+FOLDER = Path(__file__).parent
+
+
+def modules(layer: str) -> Iterator[ModuleType]:
+    """The modules of a layer that a program may import."""
+    package = importlib.import_module(f"wengert.compat.{layer}")
+    yield package
+    for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        module = importlib.import_module(found.name)
+        if getattr(module, "__all__", None):
+            yield module
+
+
+def cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def page(layer: str) -> str:
+    package = importlib.import_module(f"wengert.compat.{layer}")
+    different = importlib.import_module(f"wengert.compat.{layer}.differences")
+    parts = [f"# Programs written for {different.PEER}\n", (package.__doc__ or "").strip() + "\n"]
+    parts.append("This page is generated from the layer (`python docs/compat.py`).\n")
+    parts.append("## What differs\n")
+    parts.append(f"| what | {different.PEER} | `wengert.compat.{layer}` |\n|---|---|---|")
+    parts += [f"| {cell(d.what)} | {cell(d.peer)} | {cell(d.here)} |" for d in different.DIFFERENCES]
+    parts.append("\n## What is there\n\n| module | names |\n|---|---|")
+    for module in modules(layer):
+        names = ", ".join(f"`{name}`" for name in sorted(module.__all__))
+        parts.append(f"| `{module.__name__.removeprefix('wengert.compat.')}` | {names} |")
+    parts.append(
+        "\n## What is not\n\nEach of these raises an error that says the same.\n\n| name | instead |\n|---|---|"
+    )
+    parts += [f"| `{name}` | {cell(instead)} |" for name, instead in sorted(different.ABSENT.items())]
+    return "\n".join(parts) + "\n"
+
+
+def page_of(layer: str) -> Path:
+    return FOLDER / f"compat_{layer}.md"
+
+
+if __name__ == "__main__":
+    for name in LAYERS:
+        if importlib.util.find_spec(f"wengert.compat.{name}"):
+            page_of(name).write_text(page(name))

@@ -15,6 +15,7 @@ from wengert import random as random
 from wengert import signal as signal
 from wengert import special as special
 from wengert import stats as stats
+from wengert import tree as tree
 from wengert.autograd.grad_mode import enable_grad as enable_grad
 from wengert.autograd.grad_mode import inference_mode as inference_mode
 from wengert.autograd.grad_mode import is_grad_enabled as is_grad_enabled
@@ -35,7 +36,6 @@ from wengert.control.iteration import fori_loop as fori_loop
 from wengert.control.iteration import map as map
 from wengert.control.iteration import scan as scan
 from wengert.control.iteration import while_loop as while_loop
-from wengert.core import tree as tree
 from wengert.core.array import Array as Array
 from wengert.core.dtypes import bool as bool
 from wengert.core.dtypes import can_cast as can_cast
@@ -416,6 +416,11 @@ from wengert.structure.sparse_derivatives import sparse_hessian as sparse_hessia
 from wengert.structure.sparse_derivatives import sparse_jacobian as sparse_jacobian
 from wengert.transforms import check as check
 from wengert.transforms import numeric as numeric
+from wengert.transforms.collectives import axis_index as axis_index
+from wengert.transforms.collectives import pmax as pmax
+from wengert.transforms.collectives import pmean as pmean
+from wengert.transforms.collectives import pmin as pmin
+from wengert.transforms.collectives import psum as psum
 from wengert.transforms.curvature import derivative as derivative
 from wengert.transforms.curvature import hessian as hessian
 from wengert.transforms.curvature import hessian_diag as hessian_diag

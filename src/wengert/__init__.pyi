@@ -92,6 +92,7 @@ from wengert.modes.grids import tri as tri
 from wengert.modes.symbolic import Symbol as Symbol
 from wengert.modes.tensor import Tensor as Tensor
 from wengert.modes.tensor import tensor as tensor
+from wengert.nn.functional.classification import one_hot as one_hot
 from wengert.ops.calculus.differences import convolve as convolve
 from wengert.ops.calculus.differences import correlate as correlate
 from wengert.ops.calculus.differences import cumulative_trapezoid as cumulative_trapezoid
@@ -259,6 +260,7 @@ from wengert.ops.indexing.index_arrays import tril_indices_from as tril_indices_
 from wengert.ops.indexing.index_arrays import triu_indices as triu_indices
 from wengert.ops.indexing.index_arrays import triu_indices_from as triu_indices_from
 from wengert.ops.indexing.index_arrays import unravel_index as unravel_index
+from wengert.ops.indexing.sliding import sliding_window_view as sliding_window_view
 from wengert.ops.indexing.taking import argwhere as argwhere
 from wengert.ops.indexing.taking import compress as compress
 from wengert.ops.indexing.taking import copyto as copyto
@@ -329,6 +331,7 @@ from wengert.ops.samples.sorting import lexsort as lexsort
 from wengert.ops.samples.sorting import partition as partition
 from wengert.ops.samples.sorting import searchsorted as searchsorted
 from wengert.ops.samples.sorting import sort as sort
+from wengert.ops.samples.sorting import topk as topk
 from wengert.ops.samples.statistics import corrcoef as corrcoef
 from wengert.ops.samples.statistics import cov as cov
 from wengert.ops.samples.statistics import nanpercentile as nanpercentile
@@ -401,6 +404,9 @@ from wengert.ops.shape.splitting import hsplit as hsplit
 from wengert.ops.shape.splitting import split as split
 from wengert.ops.shape.splitting import vsplit as vsplit
 from wengert.ops.special.bessel import i0 as i0
+from wengert.ops.special.entropy import log_softmax as log_softmax
+from wengert.ops.special.entropy import softmax as softmax
+from wengert.ops.special.error import erf as erf
 from wengert.source.shown_source import source as source
 from wengert.structure.choice import derivatives as derivatives
 from wengert.structure.coloring import Coloring as Coloring
@@ -427,6 +433,7 @@ from wengert.transforms.curvature import hessian_diag as hessian_diag
 from wengert.transforms.curvature import hvp as hvp
 from wengert.transforms.curvature import laplacian as laplacian
 from wengert.transforms.curvature import vhp as vhp
+from wengert.transforms.gradients import elementwise_grad as elementwise_grad
 from wengert.transforms.gradients import grad as grad
 from wengert.transforms.gradients import value_and_grad as value_and_grad
 from wengert.transforms.jacobians import jacfwd as jacfwd

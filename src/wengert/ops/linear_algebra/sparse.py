@@ -29,7 +29,9 @@ def matrix_of(data: Any, columns: Any, starts: Any, shape: Shape) -> Any:
     """The matrix as an array of SciPy."""
     from scipy.sparse import csr_array  # imported when it is used
 
-    return csr_array((data, columns, starts), shape)
+    matrix = csr_array(shape, dtype=data.dtype)
+    matrix.data, matrix.indices, matrix.indptr = data, columns, starts  # which were checked before
+    return matrix
 
 
 def _product(data: Any, x: Any, columns: Any, starts: Any, shape: Shape) -> Any:

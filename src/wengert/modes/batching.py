@@ -20,6 +20,7 @@ from wengert.ops.contraction.products import matmul
 from wengert.ops.elementwise.choices import where
 from wengert.ops.indexing.key import Hole, Index
 from wengert.ops.indexing.subscripts import _add_at, _scatter, _set_at, _winners, gather
+from wengert.ops.linear_algebra.linear_operator import APPLY_OPERATOR
 from wengert.ops.linear_algebra.sparse import (
     product_elements,
     sparse_product,
@@ -339,6 +340,13 @@ def repeat_layout(columns: Any, starts: Any, width: int, n: int) -> tuple[Any, A
     columns, starts, steps = np.asarray(columns), np.asarray(starts), np.arange(n)[:, None]
     ends = (starts[1:] + steps * len(columns)).reshape(-1)
     return (columns + steps * width).reshape(-1), np.concatenate([starts[:1], ends])
+
+
+@batching(APPLY_OPERATOR)
+def batch_operator(primitive: Primitive, values: Sequence[Any], _mine: Sequence[bool], _n: int, params: Params) -> Any:
+    """Run a linear operator, with more columns."""
+    (x,) = values
+    return split_columns(primitive.op(join_columns(x), **params), x.shape[0], x.shape[2:])
 
 
 @batching(product_elements)

@@ -156,11 +156,11 @@ class SparseMatrix(Branch):
         full = _scatter(self.data, rows, layout.columns, key=key, shape=layout.stored_shape)
         return full.T if layout.transposed else full
 
-    def scipy(self) -> Any:
+    def tocsr(self) -> Any:
         """The numbers as an array of `scipy.sparse`."""
         layout = self.layout
         plain = matrix_of(np.array(self.data), layout.columns, layout.starts, layout.stored_shape)
-        return plain.T if layout.transposed else plain
+        return plain.T.tocsr() if layout.transposed else plain
 
     def __repr__(self) -> str:
         rows, columns = self.shape

@@ -29,6 +29,14 @@ from wengert.ops.shape.reshaping import swapaxes
 __all__ = ["SparseMatrix", "sparse"]
 
 
+def own_integers(x: np.ndarray) -> np.ndarray:
+    """Integers that nobody can change, so that they are copied once, and not by each operation that keeps them."""
+    if x.flags.writeable or x.base is not None:
+        x = x.copy()
+        x.flags.writeable = False
+    return x
+
+
 class Layout:
     """Where the elements of a sparse matrix are: their columns, row by row, and the start of each row.
 
@@ -36,7 +44,8 @@ class Layout:
     """
 
     def __init__(self, columns: np.ndarray, starts: np.ndarray, shape: Shape, transposed: bool = False):
-        self.columns, self.starts, self.stored_shape, self.transposed = columns, starts, shape, transposed
+        self.columns, self.starts = own_integers(columns), own_integers(starts)
+        self.stored_shape, self.transposed = shape, transposed
 
     @property
     def shape(self) -> Shape:

@@ -34,6 +34,11 @@ def constant_key(x: Any) -> Any:
         return kind, x
     if kind is tuple and ONLY_INTEGERS.issuperset(map(type, x)):
         return kind, int, x
+    return rare_key(x, kind)
+
+
+def rare_key(x: Any, kind: type) -> Any:
+    """The key of a constant of another class than the most frequent ones."""
     if isinstance(x, DESCRIBED):
         return kind, x
     if isinstance(x, INEXACT):

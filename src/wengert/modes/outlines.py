@@ -95,7 +95,7 @@ class OutlinedTape:
         primitives, params, parents, saved, shapes, dtypes, hooks = zip(*map(read_node, order), strict=True)
         if hooks.count(None) < len(hooks):
             refuse_hooks(order)
-        if any([primitive is not None and primitive.kind == "function" for primitive in set(primitives)]):
+        if any(primitive is not None and primitive.kind == "function" for primitive in set(primitives)):
             raise TypeError("a rule is a function of the user, which sees numbers")
         numbers: dict[TapeNode | None, int] = dict(zip(order, itertools.count(), strict=False))
         numbers[None] = len(order)
@@ -200,7 +200,7 @@ def find_layout(x: Any) -> tuple[np.ndarray, MemoryLayout]:
 def order_axes(
     shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int
 ) -> tuple[tuple[slice, ...] | None, tuple[int, ...] | None, tuple[int, ...]]:
-    """The key of one element along each broadcast axis, if there are such, the order of axes in memory, and its inverse.
+    """The key of one element along each broadcast axis, if any, the order of axes in memory, and its inverse.
 
     There is no order where the array has gaps, or is reversed: then it is copied.
     """

@@ -88,7 +88,7 @@ def run_large(
     given = {name: arguments[name] for name in names if arguments[name] is not None}
     constants = tuple([item for item in arguments.items() if item[0] not in given])
     values = [x.value if x.__class__ is Tensor else x for x in given.values()]
-    if any([x.__class__ is not np.ndarray for x in values]) or recording.current_trace() is not None:
+    if any(x.__class__ is not np.ndarray for x in values) or recording.current_trace() is not None:
         return function(**arguments)
     try:
         key = function, tuple(given), constants, tuple([(x.shape, x.dtype) for x in values])
@@ -140,7 +140,7 @@ def call_large(large: LargeFunction, given: Sequence[Any]) -> tuple[Any, Any]:
     level = max([x.level for x in given if x.__class__ is Tensor], default=0)
     values, parents, constants = split_operands(given, level)
     live = tuple([node is not None for node in parents])
-    if not any(live) or any([isinstance(v, Array) for v in values]):
+    if not any(live) or any(isinstance(v, Array) for v in values):
         return large.compiled(*given)  # type: ignore[no-any-return]  # the same
     calls = large.recorded.get(live)
     if calls is None:

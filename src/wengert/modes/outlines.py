@@ -28,7 +28,7 @@ from wengert.core.spec import Spec
 from wengert.modes.tape import TapeNode
 from wengert.ops.indexing.key import Index
 
-LONGEST = 1024
+LONGEST = 2048
 """The most nodes of a tape that is compiled: a longer one would take many seconds."""
 LONG, SMALL = 64, 64
 """Tapes with so many nodes are outlined even if their arrays are not large, but have so many elements on average."""

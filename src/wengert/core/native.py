@@ -151,25 +151,25 @@ class LargeCalls:
         self.primitive: Primitive | None = None  # registered after its implementation is made
         self.spent: dict[tuple[Any, ...], int] = {}
 
-    def run(self, *operands: Any) -> Any:
+    def run(self, *operands: Any, **params: Any) -> Any:
         """The result: of a kernel if that pays, otherwise of NumPy, on all cores if it is a ufunc."""
         global met_large
         size = broadcast_size(operands)
         if size < self.least:
-            return self.impl(*operands)
+            return self.impl(*operands, **params)
         met_large = True
         if IS_ON and self.primitive is not None:
-            key = tuple([x.dtype.char if x.__class__ is np.ndarray else x.__class__ for x in operands])
+            key = *[x.dtype.char if x.__class__ is np.ndarray else x.__class__ for x in operands], *params.values()
             spent = self.spent.get(key, 0)
             if spent != PAYS:
                 spent = self.spent[key] = min(spent + size * self.nanoseconds, PAYS)
             if spent == PAYS:
-                found = run_natively(self.primitive, operands, {})
+                found = run_natively(self.primitive, operands, params)
                 if found is not None:
                     return found
         if size >= parallel.EXPENSIVE and isinstance(self.impl, np.ufunc):
             return parallel.run_shared(self.impl, *operands)
-        return self.impl(*operands)
+        return self.impl(*operands, **params)
 
 
 def broadcast_size(operands: Sequence[Any]) -> int:
@@ -215,6 +215,19 @@ def for_large_arrays(impl: Callable[..., Any], arity: int, facts: Facts) -> Call
         return impl(x, y, z)
 
     run: Callable[..., Any] = (unary, binary, ternary)[arity - 1]
+    return attach(run, impl, calls)
+
+
+def for_casts(impl: Callable[..., Any]) -> Callable[..., Any]:
+    """The implementation of a cast, with kernels for large arrays."""
+    calls = LargeCalls(impl, CHEAP, CHEAP_ARRAY)
+    ndarray = np.ndarray
+
+    def run(x: Any, dtype: np.dtype) -> Any:
+        if x.__class__ is ndarray and x.size >= CHEAP_ARRAY and x.dtype != dtype:
+            return calls.run(x, dtype=dtype)
+        return impl(x, dtype)
+
     return attach(run, impl, calls)
 
 

@@ -31,7 +31,7 @@ nanoseconds for each of them, forward and backward, and compilers about as long 
 MOST_PROGRAMS = 256
 """The number of different calls that are counted, and of functions that are kept."""
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
-NATIVE = (*FLOATS, np.dtype(np.bool_))
+NATIVE = (*FLOATS, *map(np.dtype, (np.bool_, np.int64, np.int32)))
 """The dtypes of the first array, and of the others."""
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -26,7 +26,7 @@ from wengert.compiler.call.block_program import (
 from wengert.compiler.call.operand_rows import find_rows
 from wengert.compiler.forms.lowering import Instructions, expansion, lowering
 from wengert.core.aspects import primitive_of
-from wengert.core.native import native_call
+from wengert.core.native import LargeCalls, native_call
 from wengert.core.primitive import TABLE, Primitive, plain_impl
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Input, Node, make_operation
@@ -42,8 +42,8 @@ FEW_BLOCKS = 64
 class CallPlan(NamedTuple):
     """What is the same for all calls of a kernel on operands of some shapes, strides and dtypes.
 
-    `numbers` has the dtype of each operand that is one number, and None for arrays. `fields` are those of the table of a
-    call, without the addresses of arrays, which are its inputs, the result and, if there are any, the flags.
+    `numbers` has the dtype of each operand that is one number, and None for arrays. `fields` are those of the table of
+    a call, without the addresses of arrays, which are its inputs, the result and, if there are any, the flags.
     """
 
     kernel: BlockProgram
@@ -75,7 +75,7 @@ def run_elements(primitive: Primitive, operands: Sequence[Any], params: dict[str
     except OverflowError:  # NumPy's to raise
         return None
     fields = list(plan.fields)
-    fields[:: FIELDS] = map(id, (*inputs, out, *flags))
+    fields[::FIELDS] = map(id, (*inputs, out, *flags))
     plan.kernel.run_rows(plan.extents, fields)
     if flags and np.count_nonzero(flags[0]) and set(errors.values()) != {"ignore"}:
         report_errors(primitive, operands, params, flags[0])
@@ -147,9 +147,7 @@ def kernel_of(
     return kernel if kernel.is_native else None
 
 
-def report_errors(
-    primitive: Primitive, operands: Sequence[Any], params: dict[str, Any], flags: np.ndarray
-) -> None:
+def report_errors(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any], flags: np.ndarray) -> None:
     """Let NumPy warn or raise for the blocks that have results other than finite ones, or for all if these are many."""
     impl, numbers, rows = plain_impl(primitive), np.flatnonzero(flags).tolist(), find_rows(operands)
     if len(numbers) > FEW_BLOCKS or rows is None:
@@ -169,5 +167,5 @@ if can_run_blocks():
     for primitive in TABLE.values():
         native_code = lowering.of(primitive)
         computes = isinstance(native_code, Instructions) and native_code.cost or expansion.of(primitive) is not None
-        if primitive.kind == "elementwise" and not primitive.definition.takes_params and computes:
+        if computes and isinstance(getattr(primitive.impl, "large_calls", None), LargeCalls):
             native_call.enter(partial(run_elements, primitive), primitive)

@@ -284,3 +284,32 @@ def test_keys_are_part_of_the_outline(programs):
         expected[key] = np.cos(M[key])
         np.testing.assert_allclose(eager_gradient(lambda w, k=key: np.sum(np.sin(w)[k]), M), expected, rtol=1e-13)
     assert len(programs) == 4
+
+
+BASE = np.arange(120.0).reshape(2, 3, 4, 5)
+
+
+@pytest.mark.parametrize(
+    ("x", "is_shared"),
+    [
+        (BASE, True),
+        (BASE.T, True),
+        (BASE.transpose(2, 0, 3, 1), True),
+        (BASE[:, :1].transpose(3, 1, 0, 2)[:, :, :1], True),
+        (np.broadcast_to(BASE[0, 0, 0], (3, 2, 5)), True),
+        (np.broadcast_to(BASE[0, 0].T[:, None], (5, 7, 4)), True),
+        (BASE[..., ::2], False),
+        (BASE[::-1], False),
+        (np.broadcast_to(BASE[0, ::2, 0], (4, 2, 5)), False),
+        (np.float64(3.0), False),
+        (BASE[:0].T, True),
+    ],
+)
+def test_layouts_of_inputs(x, is_shared):
+    array, layout = outlines.find_layout(x)
+    assert array.flags.c_contiguous
+    assert layout.spec == (array.shape, array.dtype)
+    laid_out = backward_programs.as_laid_out(array, layout)
+    np.testing.assert_array_equal(laid_out, x)
+    if array.size:
+        assert np.shares_memory(array, x) == is_shared

@@ -215,6 +215,70 @@ def test_shapes_that_do_not_broadcast(at_once):
         wg.add(np.ones((600, 500)), np.ones((600, 3)))
 
 
+COMPARISONS = [wg.less, wg.less_equal, wg.greater, wg.greater_equal, wg.equal, wg.not_equal]
+
+
+@pytest.mark.parametrize("operation", COMPARISONS, ids=lambda f: f.__name__)
+def test_comparisons_are_those_of_numpy(operation, at_once, native_calls):
+    floats = np.resize(np.repeat(SPECIAL, len(SPECIAL)), native.CHEAP_ARRAY)
+    others, integers = np.resize(SPECIAL, floats.size), RNG.integers(-2, 2, floats.size)
+    pairs = [
+        (floats, others),
+        (np.sign(floats).astype("f4"), np.sign(others).astype("f4")),
+        (floats, 0.5),
+        (integers, integers[::-1].copy()),
+    ]
+    pairs += [(integers, floats), (floats > 0, others > 0), (floats.reshape(64, -1), others[: floats.size // 64])]
+    for x, y in pairs:
+        found = operation(wg.tensor(x), y).numpy()
+        assert found.dtype == bool
+        np.testing.assert_array_equal(found, getattr(np, operation.__name__)(x, y))
+    assert native_calls == [(operation.__name__, True)] * len(pairs)
+
+
+@pytest.mark.parametrize("to", DTYPES)
+@pytest.mark.parametrize("of", ["f8", "f4", "i8", "i4", "?"])
+def test_casts_are_those_of_numpy(of, to, at_once, native_calls):
+    x = RNG.uniform(-3.0, 3.0, (2, native.CHEAP_ARRAY // 2)).astype(of)
+    for layout in (x, x.T):
+        found, expected = wg.tensor(layout).astype(to).numpy(), layout.astype(to)
+        assert found.dtype == expected.dtype
+        assert found.strides == expected.strides
+        np.testing.assert_array_equal(found, expected)
+    assert native_calls == ([("astype", True)] * 2 if of != to else [])
+
+
+def test_casts_warn_as_numpy_does_and_have_gradients(at_once):
+    x = np.full(native.CHEAP_ARRAY, 1.5)
+    t = wg.tensor(x, requires_grad=True)
+    (wg.astype(t, "f4") * np.float32(2.0)).sum().backward()
+    assert t.grad.dtype == np.float64
+    assert (t.grad.numpy() == 2.0).all()
+    x[-3] = 1e300
+    with pytest.warns(RuntimeWarning, match="overflow encountered in cast"):
+        assert wg.astype(x, "f4")[-3] == np.inf
+    x[-3] = np.inf
+    assert wg.astype(x, "f4")[-3] == np.inf
+
+
+def test_plans_do_not_hold_numbers(at_once, native_calls):
+    x = RNG.normal(size=native.CHEAP_ARRAY)
+    for number in (2.0, -3.0, 2, 5, np.float64(7.0), np.broadcast_to(11.0, x.shape), np.broadcast_to(13.0, x.shape)):
+        np.testing.assert_array_equal(wg.multiply(x, number), x * number)
+    assert native_calls == [("multiply", True)] * 7
+    with pytest.raises(OverflowError):
+        wg.multiply(x, 10**400)
+
+
+def test_arrays_that_are_not_aligned_are_left_to_numpy(at_once, native_calls):
+    n = native.EXPENSIVE_ARRAY
+    x = RNG.normal(size=n)
+    odd = np.empty(8 * n + 1, np.uint8)[1:].view("f8")
+    odd[:] = x
+    wg.tanh(odd), wg.tanh(x), wg.tanh(odd)
+    assert [found for _, found in native_calls] == [False, True, False]
+
+
 def test_other_dtypes_are_left_to_numpy(at_once):
     n = native.EXPENSIVE_ARRAY
     for x in (np.arange(n), np.ones(n, complex) * 1j, np.ones(n, "f2"), np.ones(n, bool), np.ones(n, object)):

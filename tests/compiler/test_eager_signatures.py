@@ -182,10 +182,10 @@ def test_small_arrays_do_not_ask(at_once, native_calls):
 
 
 def test_signatures_are_counted_one_by_one(native_calls, monkeypatch):
-    monkeypatch.setattr(native, "PAYS", 3 * native.REDUCED * (1 << 17))
+    monkeypatch.setattr(native, "PAYS", 3 * native.REDUCED * (1 << 20))
     calls = TABLE["sum"].impl.large_calls
     monkeypatch.setattr(calls, "spent", {})
-    x = np.ones((1 << 10, 1 << 7))
+    x = np.ones((1 << 10, 1 << 10))
     for axis in (0, 1, None, 0, 1, None):
         wg.sum(x, axis)
     assert not native_calls
@@ -301,4 +301,29 @@ def test_products_that_are_not_finite_warn_as_numpy_does(at_once):
 def test_small_products_and_those_of_vectors_are_numpys(at_once, native_calls):
     wg.matmul(wg.tensor(np.ones((20, 20))), np.ones((20, 20)))
     wg.matmul(wg.tensor(np.ones((2000, 2000))), np.ones(2000))
+    assert native_calls == []
+
+
+@pytest.mark.skipif(vector_bytes() < NARROWEST, reason="BLAS is faster than narrow vectors")
+@pytest.mark.parametrize("subscripts", ["abc,dc->abd", "abc,cd->abd", "cab,dc->abd", "abc,ab->c"])
+def test_large_contractions_are_products(subscripts, at_once, native_calls):
+    lengths = {"a": 8, "b": 32, "c": 96, "d": 112}
+    x, y = [RNG.normal(size=[lengths[label] for label in term]) for term in subscripts.split("->")[0].split(",")]
+    found = wg.einsum(subscripts, wg.tensor(x), wg.tensor(y)).numpy()
+    assert native_calls == ([("matmul", True)] if subscripts[-1] == "d" else [])
+    assert_close(found, np.einsum(subscripts, x, y))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_many_short_loops_are_a_large_call(axis, at_once, native_calls):
+    x = RNG.normal(size=(64, 64, 3))
+    assert_close(wg.sum(wg.tensor(x), axis=axis).numpy(), x.sum(axis=axis))
+    assert native_calls == ([("sum", True)] if axis else [])  # along the first one, rows are added
+
+
+def test_long_loops_are_not(at_once, native_calls):
+    x = wg.tensor(np.ones((64, 192)))
+    for axis in (0, 1, None):
+        wg.sum(x, axis=axis)
+    wg.sum(wg.tensor(np.ones((16, 16, 3))), axis=2)
     assert native_calls == []

@@ -20,6 +20,7 @@ FUNCTIONS = {
     "instance_norm": lambda x, w, b: functional.instance_norm(x.reshape(10, 13, WIDTH)),
     "log_softmax": lambda x, w, b: functional.log_softmax(x, dim=0),
     "softmin": lambda x, w, b: functional.softmin(x, 1),
+    "plain_cross_entropy": lambda x, w, b: functional.cross_entropy(x, np.arange(ROWS) % 7),
 }
 
 
@@ -74,6 +75,26 @@ def test_values_and_gradients(name, dtype, compiled, monkeypatch):
 def test_it_is_one_node_of_the_tape(compiled):
     x = wg.tensor(np.ones((ROWS, WIDTH)), requires_grad=True)
     assert functional.layer_norm(x, WIDTH).grad_fn.name == "layer_norm"
+
+
+@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+def test_cross_entropies_of_all_shapes_and_kinds(reduction, compiled, monkeypatch):
+    x, labels = RNG.normal(size=(8, 5, 420)), RNG.integers(0, 5, (8, 420))
+    ignored, scales = np.where(labels == 3, -100, labels), np.arange(1.0, 6.0)
+
+    def losses(x):
+        plain = functional.cross_entropy(x, labels, reduction=reduction)
+        others = [functional.cross_entropy(x, ignored, reduction=reduction)]
+        others.append(functional.cross_entropy(x, labels, scales, reduction=reduction))
+        return wg.sum(plain) + sum(map(wg.sum, others))
+
+    found = wg.value_and_grad(losses)(x)
+    assert compiled == ["plain_cross_entropy"]
+    monkeypatch.setattr(native, "IS_ON", False)
+    for a, b in zip(found, wg.value_and_grad(losses)(x), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+    with pytest.raises(ValueError, match="has a target 5, for 5 classes"):
+        functional.cross_entropy(x, labels + 1)
 
 
 def test_second_derivatives(compiled):
@@ -193,7 +214,7 @@ def test_attention_stores_no_weights(mask, is_causal, is_compiled_pass, compiled
         tensors = [wg.tensor(a, requires_grad=True) for a in arrays]
         given = None if mask is None else masks[mask]
         out = functional.scaled_dot_product_attention(*tensors, given, is_causal=is_causal)
-        kept = out.node.parents[0].params["gradient"].arrays if out.grad_fn.name == "attend" else ()
+        kept = out.node.params["gradient"].arrays if out.grad_fn.name == "attend" else ()
         (out * np.cos(np.arange(out.size)).reshape(out.shape)).sum().backward()
         return kept, [out.detach().numpy(), *[t.grad.numpy() for t in tensors]]
 

@@ -297,8 +297,17 @@ def gain_history(operands: Sequence[Any], known: Sequence[Any]) -> bool:
     return any(isinstance(x, Tensor) and not isinstance(y, Tensor) for x, y in zip(operands, known, strict=True))
 
 
-def gradient_primitive(name: str) -> Primitive:
-    """An operation that stands on the tape for one that holds bodies; its parameter `gradient` is the backward pass."""
+def pull_through(t: Sequence[Any], operands: Sequence[Any], gradient: Any) -> Sequence[Any]:
+    """The cotangents of operands by a backward pass that is a parameter."""
+    pulled: Sequence[Any] = gradient.pull_through(t, operands)
+    return pulled
+
+
+def gradient_primitive(name: str, outputs: int = 0, vjp: Callable[..., Any] = pull_through) -> Primitive:
+    """An operation that stands on the tape for one that holds bodies; its parameter `gradient` is the backward pass.
+
+    It has as many outputs as there are, unless their number is given with a `vjp`.
+    """
     return Primitive(
         Definition(
             name=name,
@@ -306,8 +315,8 @@ def gradient_primitive(name: str) -> Primitive:
             kind="general",
             inputs=("*operands",),
             takes_params=True,
-            outputs=0,
-            vjp=lambda t, operands, gradient: gradient.pull_through(t, operands),
+            outputs=outputs,
+            vjp=vjp,
         )
     )
 

@@ -16,6 +16,9 @@ pack_double = Struct("d").pack
 BY_EQUALITY = frozenset((int, bool, str, bytes, type(None)))
 """Classes of constants that are equal only if they are the same."""
 ONLY_INTEGERS = frozenset((int,))
+DESCRIBED = (Enum, np.dtype)
+"""Classes of constants that are equal only if they are the same, and may have subclasses."""
+INEXACT = (float, complex, np.generic)
 
 
 def constant_key(x: Any) -> Any:
@@ -27,12 +30,21 @@ def constant_key(x: Any) -> Any:
     kind = x.__class__
     if kind is float:
         return kind, pack_double(x)
-    if kind in BY_EQUALITY or isinstance(x, Enum | np.dtype):
+    if kind in BY_EQUALITY:
         return kind, x
-    if isinstance(x, float | complex | np.generic):
+    if kind is tuple and ONLY_INTEGERS.issuperset(map(type, x)):
+        return kind, int, x
+    return rare_key(x, kind)
+
+
+def rare_key(x: Any, kind: type) -> Any:
+    """The key of a constant of another class than the most frequent ones."""
+    if isinstance(x, DESCRIBED):
+        return kind, x
+    if isinstance(x, INEXACT):
         return kind, np.asarray(x).dtype.str, np.asarray(x).tobytes()
     if isinstance(x, tuple):
-        return (kind, int, x) if ONLY_INTEGERS.issuperset(map(type, x)) else (kind, *map(constant_key, x))
+        return kind, *map(constant_key, x)
     if isinstance(x, slice):
         return kind, *map(constant_key, (x.start, x.stop, x.step))
     if not is_hashable(x) or isinstance(x, type):

@@ -226,6 +226,7 @@ def nondifferentiable(
     batch: Callable[..., Any] | None = None,
     cases: Sequence[Case] = (),
     reason: str,
+    facts: Facts = NO_FACTS,
     **definition: Any,
 ) -> OperationFunction:
     """An operation through which no gradient flows; `reason` says why.
@@ -233,8 +234,10 @@ def nondifferentiable(
     For `params`, `domain` and `cases` see `Trial`. Other fields of the `Definition` are `spec`, `filled_in` and
     `facts`.
     """
-    if batch is None and isinstance(impl, np.ufunc) and impl.signature is None:
-        batch = keep_params
+    if isinstance(impl, np.ufunc) and impl.signature is None:
+        batch = batch or keep_params
+        if facts.cost is not None:
+            impl = for_large_arrays(impl, arity, facts)
     return add_operation(
         Trial(domain=domain, cases=cases, params=params or {}),
         name=name,
@@ -244,6 +247,7 @@ def nondifferentiable(
         takes_params=takes_params or bool(params),
         batch=batch,
         reason=reason,
+        facts=facts,
         **definition,
     )
 

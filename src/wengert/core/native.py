@@ -47,6 +47,12 @@ PULLED = 6
 """The nanoseconds that NumPy takes for an element in the rules of one operation."""
 REDUCED_ARRAY, REDUCED = 1 << 16, 2
 """The same two figures for reductions."""
+INNER_LOOP, SHORT = 80, 64
+"""NumPy reduces in inner loops along neighbouring axes, each of which takes as long as so many elements; and the length
+of those that are short.
+"""
+SOME_LOOPS = REDUCED_ARRAY // INNER_LOOP
+"""Fewer elements are not reduced in so many inner loops as would be a large call."""
 STACK_ARRAY, STACKED = 1 << 12, 32
 """The same for operations on stacks of matrices."""
 CALL_OF_LAPACK = 192
@@ -145,23 +151,25 @@ class LargeCalls:
         self.primitive: Primitive | None = None  # registered after its implementation is made
         self.spent: dict[tuple[Any, ...], int] = {}
 
-    def run(self, *operands: Any) -> Any:
+    def run(self, *operands: Any, **params: Any) -> Any:
         """The result: of a kernel if that pays, otherwise of NumPy, on all cores if it is a ufunc."""
         global met_large
         size = broadcast_size(operands)
         if size < self.least:
-            return self.impl(*operands)
+            return self.impl(*operands, **params)
         met_large = True
         if IS_ON and self.primitive is not None:
-            key = tuple([x.dtype.char if x.__class__ is np.ndarray else x.__class__ for x in operands])
-            spent = self.spent[key] = min(self.spent.get(key, 0) + size * self.nanoseconds, PAYS)
+            key = *[x.dtype.char if x.__class__ is np.ndarray else x.__class__ for x in operands], *params.values()
+            spent = self.spent.get(key, 0)
+            if spent != PAYS:
+                spent = self.spent[key] = min(spent + size * self.nanoseconds, PAYS)
             if spent == PAYS:
-                found = run_natively(self.primitive, operands, {})
+                found = run_natively(self.primitive, operands, params)
                 if found is not None:
                     return found
         if size >= parallel.EXPENSIVE and isinstance(self.impl, np.ufunc):
             return parallel.run_shared(self.impl, *operands)
-        return self.impl(*operands)
+        return self.impl(*operands, **params)
 
 
 def broadcast_size(operands: Sequence[Any]) -> int:
@@ -210,6 +218,19 @@ def for_large_arrays(impl: Callable[..., Any], arity: int, facts: Facts) -> Call
     return attach(run, impl, calls)
 
 
+def for_casts(impl: Callable[..., Any]) -> Callable[..., Any]:
+    """The implementation of a cast, with kernels for large arrays."""
+    calls = LargeCalls(impl, CHEAP, CHEAP_ARRAY)
+    ndarray = np.ndarray
+
+    def run(x: Any, dtype: np.dtype) -> Any:
+        if x.__class__ is ndarray and x.size >= CHEAP_ARRAY and x.dtype != dtype:
+            return calls.run(x, dtype=dtype)
+        return impl(x, dtype)
+
+    return attach(run, impl, calls)
+
+
 class LargeSignatures:
     """The large calls of an operation whose programs have shapes; `spent` is NumPy's time for each signature."""
 
@@ -254,11 +275,28 @@ def for_reductions(
     code = impl.__code__
     _, *names = code.co_varnames[: code.co_argcount]
     given, named = ", ".join(names), ", ".join([f"{name!r}: {name}" for name in names])
-    is_large = f"x.__class__ is ndarray and x.size >= {least}"
-    text = f"lambda x, {given}: run((x,), {{{named}}}) if {is_large} else impl(x, {given})"
-    run: Callable[..., Any] = eval(text, {"run": calls.run, "ndarray": np.ndarray, "impl": impl})
+    is_long = f"x.size >= {SOME_LOOPS} and x.shape[-1] < {SHORT} and reduced_size(x, axis) >= {least}"
+    is_large = f"x.__class__ is ndarray and (x.size >= {least} or {is_long})"
+    size = "lambda: reduced_size(x, axis)"
+    text = f"lambda x, {given}: run((x,), {{{named}}}, {size}) if {is_large} else impl(x, {given})"
+    known = {"run": calls.run, "ndarray": np.ndarray, "impl": impl, "reduced_size": reduced_size}
+    run: Callable[..., Any] = eval(text, known)
     run.__defaults__ = impl.__defaults__
     return attach(run, impl, calls)
+
+
+def reduced_size(x: np.ndarray, axis: tuple[int, ...]) -> int:
+    """The number of elements whose reduction in one loop takes NumPy as long as that of x along its axes.
+
+    >>> reduced_size(np.ones((100, 50)), (0, 1)), reduced_size(np.ones((100, 50)), (1,))
+    (5080, 13000)
+    """
+    last, length = x.ndim - 1 in axis, 1
+    for k in range(x.ndim - 1, -1, -1):
+        if (k in axis) != last:
+            break
+        length *= x.shape[k]
+    return x.size + INNER_LOOP * (x.size // max(length, 1))
 
 
 def for_rows(impl: Callable[..., Any]) -> Callable[..., Any]:

@@ -39,7 +39,7 @@ class Primitive:
     __slots__ = (
         "definition", "trial", "name", "impl", "kind", "inputs", "outputs", "facts",
         "op", "wanted", "keeps", "keep_x", "keep_y", "keep_xy", "pulls", "pushes", "dead_masks",
-        "constants", "conforms", "into", "is_plain",
+        "constants", "conforms", "into", "is_plain", "is_unary",
     )  # fmt: skip
 
     def __init__(self, definition: Definition, trial: Trial = UNTRIED):
@@ -63,6 +63,7 @@ class Primitive:
             self.keep_y: Any = self.keep(False, True)
             self.keep_xy: Any = self.keep(True, True)
         self.constants = tuple([i for i, rule in enumerate(rules) if rule is None])
+        self.is_unary = len(self.inputs) == self.outputs == 1 and not self.constants and self.inputs[0][0] != "*"
         self.op: OperationFunction = bind(self)
 
     def keep(self, *live: bool) -> Callable[..., Any] | None:
@@ -144,6 +145,8 @@ def bind(primitive: Primitive) -> Any:
         op = _bind_unary(primitive)
     elif plain and arity == 2:
         op = _bind_binary(primitive)
+    elif arity == 1:
+        op = _bind_one(primitive)
     else:
         op = _bind_any(primitive)
     op.__name__ = op.__qualname__ = primitive.name
@@ -196,6 +199,24 @@ def _bind_binary(primitive: Primitive) -> Callable[..., Any]:  # noqa: C901  # h
             return impl(x, y)
         except TrackedValueError:
             return op(stack_lists(x), stack_lists(y))
+
+    return op
+
+
+def _bind_one(primitive: Primitive) -> Callable[..., Any]:
+    impl = primitive.impl
+
+    def op(x: Any, /, **params: Any) -> Any:
+        if isinstance(x, Array):
+            try:
+                return x.process(primitive, x.level, (x,), params)
+            except ValueError as error:
+                locate(error, primitive, (x,))
+                raise
+        try:
+            return impl(x, **params)
+        except TrackedValueError:
+            return op(stack_lists(x), **params)
 
     return op
 

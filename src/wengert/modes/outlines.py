@@ -12,20 +12,23 @@ checked, values of other modes, rules that cannot be traced, and programs that w
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Hashable, Sequence
+from functools import lru_cache
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.core import native
 from wengert.core.array import Array
-from wengert.core.constant_key import constant_key
+from wengert.core.constant_key import BY_EQUALITY, constant_key
 from wengert.core.spec import Spec
 from wengert.modes.tape import TapeNode
 from wengert.ops.indexing.key import Index
 
-LONGEST = 1024
+LONGEST = 2048
 """The most nodes of a tape that is compiled: a longer one would take many seconds."""
 LONG, SMALL = 64, 64
 """Tapes with so many nodes are outlined even if their arrays are not large, but have so many elements on average."""
@@ -37,8 +40,18 @@ MOST_SAMPLES = 64
 """The number of nodes whose elements are counted."""
 MOST_OUTLINES = 64
 """The number of different tapes whose time is counted."""
+MOST_LAYOUTS = 1024
+"""The number of shapes with strides whose order of axes is kept."""
+NATIVE = frozenset(map(np.dtype, "?" + np.typecodes["AllInteger"] + np.typecodes["AllFloat"]))
+"""The dtypes of inputs."""
 MOST_NEW = 16
 """After so many tapes of small arrays of which none had come before, only one in so many is outlined."""
+
+read_node = attrgetter("primitive", "params", "parents", "saved", "shape", "dtype", "hooks")
+read_spec, read_dtype = attrgetter("shape", "dtype"), attrgetter("dtype")
+DESCRIBED = frozenset((np.ndarray, Spec, type(None)))
+"""The classes of what nodes save that describes itself, or has a number."""
+flatten = itertools.chain.from_iterable
 
 
 class MemoryLayout(NamedTuple):
@@ -70,32 +83,61 @@ class OutlinedTape:
     """A tape with its outline: nodes, newest first, and the cotangents that a pass starts with.
 
     `inputs` are the arrays that the nodes saved or hold, and the cotangents, each once, or the contiguous ones behind
-    them; `specs` are theirs, `layouts` those of the others, and `known` has their numbers by identity. `key` is the
-    outline: it has a number for each input, and equal tapes have equal keys. `hash` is that of the key.
+    them; `layouts` are those of the others, and `known` has their numbers by identity. `key` is the outline: it has a
+    number for each input, and equal tapes have equal keys. `hash` is that of the key.
+
+    The key has a column for each attribute of the nodes, rather than a row for each node: columns are read and compared
+    without a step of the interpreter for each node.
     """
 
     def __init__(self, order: Sequence[TapeNode], seeds: dict[TapeNode, Any]):
         self.order, self.seeds = order, seeds
-        self.inputs: list[np.ndarray] = []
-        self.specs: list[Spec] = []
-        self.layouts: dict[int, MemoryLayout] = {}
-        self.known: dict[int, int] = {}
-        numbers: dict[TapeNode | None, int] = {node: i for i, node in enumerate(order)}
+        primitives, params, parents, saved, shapes, dtypes, hooks = zip(*map(read_node, order), strict=True)
+        if hooks.count(None) < len(hooks):
+            refuse_hooks(order)
+        if any(primitive is not None and primitive.kind == "function" for primitive in set(primitives)):
+            raise TypeError("a rule is a function of the user, which sees numbers")
+        numbers: dict[TapeNode | None, int] = dict(zip(order, itertools.count(), strict=False))
         numbers[None] = len(order)
-        find, describe = numbers.__getitem__, self.describe_value
-        started = [(find(node), describe(t)) for node, t in seeds.items()]
-        steps = []
-        for node in order:
-            if node.hooks is not None or node.primitive is None or node.primitive.kind == "function":
-                refuse_node(node)
-            params = node.params and (*node.params, *map(self.describe_parameter, node.params.values()))
-            saved = tuple(map(describe, node.saved or ()))
-            steps.append((node.primitive, *map(find, node.parents), params or None, saved, node.shape, node.dtype))
-        self.key = tuple(steps), tuple(started), tuple(self.specs), tuple(self.layouts.items())
+        values = list(flatten(saved))
+        described: dict[int, Any] = dict(zip(map(id, values), values, strict=True))  # each once
+        self.inputs = [x for x in described.values() if x.__class__ is np.ndarray]
+        self.known: dict[int, int] = dict(zip(map(id, self.inputs), itertools.count(), strict=False))
+        self.layouts: dict[int, MemoryLayout] = {}
+        for number, x in enumerate(self.inputs):
+            if not x.flags.c_contiguous:
+                self.inputs[number], self.layouts[number] = find_layout(x)
+        for identity, x in described.items():
+            if x.__class__ not in DESCRIBED:
+                described[identity] = self.describe_value(x)
+        described |= self.known
+        started = [(numbers[node], self.describe_value(t)) for node, t in seeds.items()]
+        self.key = (
+            *(primitives, shapes, dtypes),
+            (*map(len, parents), *map(numbers.__getitem__, flatten(parents))),
+            (*map(len, saved), *map(described.__getitem__, map(id, values))),
+            tuple([self.describe_parameters(given) if given else None for given in params]),
+            tuple(started),
+            tuple(map(read_spec, self.inputs)),
+            tuple(self.layouts.items()),
+        )
+        if not NATIVE.issuperset(map(read_dtype, self.inputs)):
+            raise TypeError("its numbers are not those of native code")
         self.hash = hash(self.key)
 
+    @property
+    def specs(self) -> list[Spec]:
+        """The specs of the inputs."""
+        return list(map(Spec.of, self.inputs))
+
+    def describe_parameters(self, params: dict[str, Any]) -> tuple[Any, ...]:
+        """What describes the parameters of a node: the keys of constants; arrays that they hold are inputs."""
+        return *params, *[
+            (x.__class__, x) if x.__class__ in BY_EQUALITY else self.describe_parameter(x) for x in params.values()
+        ]
+
     def describe_parameter(self, x: Any) -> Any:
-        """What describes a parameter: the key of a constant; the arrays that one holds are inputs."""
+        """What describes one parameter."""
         if x.__class__ is Index:
             return x.as_tuple()
         if isinstance(x, ArrayHolder):
@@ -122,16 +164,12 @@ class OutlinedTape:
 
     def add_input(self, x: Any) -> int:
         """The number of a new input."""
-        dtype = x.dtype
-        if dtype.kind not in "fcbiu" or not dtype.isnative:
-            raise TypeError("its numbers are not those of native code")
         number = self.known[id(x)] = len(self.inputs)
-        if x.__class__ is not np.ndarray or x.flags.c_contiguous:
+        if x.__class__ is not np.ndarray:
             x = np.asarray(x)
-        else:
+        elif not x.flags.c_contiguous:
             x, self.layouts[number] = find_layout(x)
         self.inputs.append(x)
-        self.specs.append(Spec.of(x))
         return number
 
     def release(self) -> None:
@@ -141,26 +179,41 @@ class OutlinedTape:
                 node.saved, node.parents = None, ()
 
 
-def refuse_node(node: TapeNode) -> None:
-    """Raise if a node is not one that a program can have."""
-    hooks = node.hooks
-    if hooks is not None and (node.primitive is not None or hooks.arrived):
-        raise TypeError("hooks see the cotangents between operations")
-    if node.primitive is not None and node.primitive.kind == "function":
-        raise TypeError("its rule is a function of the user, which sees numbers")
+def refuse_hooks(order: Sequence[TapeNode]) -> None:
+    """Raise if nodes have hooks that a program does not call: it calls those that follow the gradient of a leaf."""
+    for node in order:
+        if node.hooks is not None and (node.primitive is not None or node.hooks.arrived):
+            raise TypeError("hooks see the cotangents between operations")
 
 
 def find_layout(x: Any) -> tuple[np.ndarray, MemoryLayout]:
     """The contiguous array behind an array, without a copy where there is one, and its layout."""
     if x.__class__ is not np.ndarray or x.flags.c_contiguous:
         return np.asarray(x), MemoryLayout(Spec(x.shape, x.dtype))
-    single = x[tuple([slice(None) if step else slice(0, 1) for step in x.strides])]
-    order = sorted(range(x.ndim), key=lambda axis: -abs(single.strides[axis]))
-    array = single.transpose(order)
-    if not array.flags.c_contiguous:
-        array, order = np.ascontiguousarray(single), list(range(x.ndim))
-    axes = tuple([order.index(axis) for axis in range(x.ndim)])
+    single, order, axes = order_axes(x.shape, x.strides, x.itemsize)
+    array = x if single is None else x[single]
+    array = np.ascontiguousarray(array) if order is None else array.transpose(order)
     return array, MemoryLayout(Spec(array.shape, array.dtype), axes, x.shape)
+
+
+@lru_cache(MOST_LAYOUTS)
+def order_axes(
+    shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int
+) -> tuple[tuple[slice, ...] | None, tuple[int, ...] | None, tuple[int, ...]]:
+    """The key of one element along each broadcast axis, if any, the order of axes in memory, and its inverse.
+
+    There is no order where the array has gaps, or is reversed: then it is copied.
+    """
+    single = None if all(strides) else tuple([slice(None) if step else slice(0, 1) for step in strides])
+    extents = [n if step else 1 for n, step in zip(shape, strides, strict=True)]
+    order = sorted(range(len(shape)), key=lambda axis: -abs(strides[axis]))
+    wanted = itemsize
+    for axis in reversed(order):
+        if extents[axis] != 1:
+            if strides[axis] != wanted:
+                return single, None, tuple(range(len(shape)))
+            wanted *= extents[axis]
+    return single, tuple(order), tuple([order.index(axis) for axis in range(len(shape))])
 
 
 LEFT: dict[int, int] = {}

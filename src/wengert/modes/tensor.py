@@ -110,6 +110,15 @@ class Tensor(TapeValue):
     def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if recording.active and (trace := recording.capturing_trace(level, args)) is not None:
             return trace.run(primitive, args, params)
+        if primitive.is_unary:  # the rest, for one operand
+            (x,) = args
+            node, x = x.node, x.value
+            out = primitive.op(x, **params) if level else primitive.impl(x, **params)
+            keep = primitive.keep_x
+            if node is None or keep is None:
+                return Tensor(out, level)
+            make = make_node if recording.active else TapeNode
+            return Tensor(out, level, make(primitive, params, (node,), keep(out, x), out))
         values, parents, constants = split_operands(args, level)
         out = primitive.op(*values, **params) if level else primitive.impl(*values, **params)
         return record_result(primitive, level, params, values, parents, constants, out)

@@ -19,8 +19,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from wengert.core import native
+from wengert.core.array import Array
 from wengert.modes import recording
-from wengert.modes.tensor import Tensor
+from wengert.modes.tensor import Tensor, split_operands
 from wengert.ops.reductions.sums import sum as sum_
 from wengert.transforms.products import stop_gradient
 
@@ -30,20 +31,21 @@ nanoseconds for each of them, forward and backward, and compilers about as long 
 MOST_PROGRAMS = 256
 """The number of different calls that are counted, and of functions that are kept."""
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
-NATIVE = (*FLOATS, np.dtype(np.bool_))
+NATIVE = (*FLOATS, *map(np.dtype, (np.bool_, np.int64, np.int32)))
 """The dtypes of the first array, and of the others."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class LargeFunction(NamedTuple):
-    """A compiled function of arrays, with the signature of calls like this one.
+    """A compiled function of arrays, with the signature of calls like this one, and its recorded calls by live inputs.
 
     Its second result is zero if the first one is finite, and NaN if not.
     """
 
     compiled: Any
     signature: Any
+    recorded: dict[tuple[bool, ...], Any]
 
 
 SEEN: dict[Any, int] = {}
@@ -86,13 +88,14 @@ def run_large(
     given = {name: arguments[name] for name in names if arguments[name] is not None}
     constants = tuple([item for item in arguments.items() if item[0] not in given])
     values = [x.value if x.__class__ is Tensor else x for x in given.values()]
-    are_arrays = all(x.__class__ is np.ndarray and x.dtype in NATIVE for x in values)
-    if not are_arrays or values[0].dtype not in FLOATS or recording.current_trace() is not None:
+    if any(x.__class__ is not np.ndarray for x in values) or recording.current_trace() is not None:
         return function(**arguments)
     try:
         key = function, tuple(given), constants, tuple([(x.shape, x.dtype) for x in values])
         large = KNOWN.get(key)
         if large is None:
+            if not all(x.dtype in NATIVE for x in values) or values[0].dtype not in FLOATS:
+                return function(**arguments)
             if len(SEEN) >= MOST_PROGRAMS:
                 SEEN.clear()
             seen = SEEN[key] = min(SEEN.get(key, 0) + work(*values), PAYS)
@@ -127,16 +130,21 @@ def compile_function(
 
     run.__name__ = function.__name__  # the name of the operation on the tape
     compiled = compile(run)
-    return LargeFunction(compiled, compiled.signature(*compiled.flatten_arguments(tuple(values), {})))
+    return LargeFunction(compiled, compiled.signature(*compiled.flatten_arguments(tuple(values), {})), {})
 
 
 def call_large(large: LargeFunction, given: Sequence[Any]) -> tuple[Any, Any]:
     """The results of a compiled function; with a history, if some arguments have one."""
-    tensors = [x for x in given if x.__class__ is Tensor]
-    level = tensors[0].level if tensors else 0
-    is_recorded = not recording.active and any(x.node is not None for x in tensors)
-    if not is_recorded or any(x.level != level for x in tensors):
-        return large.compiled(*given)
-    from wengert.compiler.call.transformed_call import record_call  # it was loaded before
+    if recording.active:
+        return large.compiled(*given)  # type: ignore[no-any-return]  # two results
+    level = max([x.level for x in given if x.__class__ is Tensor], default=0)
+    values, parents, constants = split_operands(given, level)
+    live = tuple([node is not None for node in parents])
+    if not any(live) or any(isinstance(v, Array) for v in values):
+        return large.compiled(*given)  # type: ignore[no-any-return]  # the same
+    calls = large.recorded.get(live)
+    if calls is None:
+        from wengert.compiler.call.transformed_call import RecordedCalls  # it was loaded before
 
-    return record_call(large.signature, given)
+        calls = large.recorded[live] = RecordedCalls(large.signature, live)
+    return calls.record(level, values, parents, constants)  # type: ignore[no-any-return]  # the same

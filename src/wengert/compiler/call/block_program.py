@@ -29,7 +29,7 @@ CALL = 24
 RUN_BLOCKS = "wengert.run_blocks"
 WORK = 24
 """The scalar operations of one element, as threads see them; most programs have a mathematical function."""
-_HEAD, _FIELDS = 4, 3
+HEAD, FIELDS = 4, 3
 """The entries of the table before the arrays (the extents, and the status), and those of each array: the object, and
 the bytes between rows, along two axes.
 """
@@ -102,7 +102,7 @@ def write_callers(graph: Graph, block: int) -> str:
     before, within = [], []
     for k, (node, (group, i)) in enumerate(zip(nodes, places, strict=True)):
         before += [
-            f"  %entry.{k} = getelementptr i64, ptr %table, i64 {_HEAD + _FIELDS * k}",
+            f"  %entry.{k} = getelementptr i64, ptr %table, i64 {HEAD + FIELDS * k}",
             f"  %outer.entry.{k} = getelementptr i64, ptr %entry.{k}, i64 1",
             f"  %inner.entry.{k} = getelementptr i64, ptr %entry.{k}, i64 2",
             f"  %object.{k} = load ptr, ptr %entry.{k}",

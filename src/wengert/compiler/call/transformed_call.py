@@ -30,7 +30,9 @@ from wengert.graph.passes import REWRITES, run_until_stable
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual, zeros_like
+from wengert.modes.in_place import protect
 from wengert.modes.outlines import ArrayHolder
+from wengert.modes.tape import TapeNode
 from wengert.modes.taylor import Jet
 from wengert.modes.tensor import Tensor, record_result, split_operands
 from wengert.ops.special.entropy import softmax_weights
@@ -59,13 +61,10 @@ def gradient_of(name: str) -> Primitive:
     return gradient_primitive(name)
 
 
-def record_call(signature: Signature, x: Sequence[Any]) -> tuple[Any, ...]:
-    """The results of a call on arrays and tensors of one level, of which some have a history, while all is recorded.
-
-    Nothing is asked of the arguments: the signature must be theirs, and of a function that captures nothing.
-    """
-    top = next(a for a in x if a.__class__ is Tensor)
-    return CompiledCall(signature, ()).in_reverse_mode(operation_of(signature.name), top, x)
+@lru_cache(1024)
+def first_gradient_of(name: str) -> Primitive:
+    """The same for a call of which only the first result has a derivative: that is one node of the tape."""
+    return gradient_primitive(name, outputs=1, vjp=lambda t, operands, gradient: gradient.pull_first(t, operands))
 
 
 class CompiledCall(Call):
@@ -94,10 +93,7 @@ class CompiledCall(Call):
         live = tuple([parent is not None for parent in parents])
         if not any(live) or not recording.is_recording() or any(isinstance(v, Array) for v in values):
             return super().in_reverse_mode(primitive, top, x)
-        forward = self.signature.derive(
-            "forward pass", live, lambda graph: graph_function(without_repeats(pull_graph(graph, live).forward))
-        )
-        pulled, count = pull_graph(self.signature.graph, live), len(self.specs)
+        forward, pulled, count = self.forward_pass(live), pull_graph(self.signature.graph, live), len(self.specs)
         values = [as_contiguous(v) for v in values]  # once for both passes
         found = forward(*values)
         outs = [found[i] for i in output_places(pulled.forward)]
@@ -109,6 +105,12 @@ class CompiledCall(Call):
             if not alive:
                 y.node = None
         return tuple(primal)
+
+    def forward_pass(self, live: Live) -> Callable[..., Any]:
+        """The compiled function of the results and of what the backward pass with these live inputs needs."""
+        return self.signature.derive(
+            "forward pass", live, lambda graph: graph_function(without_repeats(pull_graph(graph, live).forward))
+        )
 
     def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:
         given = tuple([c is not None for c in t])
@@ -148,6 +150,31 @@ class CompiledCall(Call):
         return tuple([Batched(y, top.level) for y in whole(*payloads(x, own))])
 
 
+class RecordedCalls:
+    """The calls of a compiled function of which only the first result has a derivative, with these live inputs.
+
+    What is the same for all of them is found once. Nothing is asked of arguments: the signature must be theirs, and of
+    a function that captures nothing.
+    """
+
+    def __init__(self, signature: Signature, live: Live):
+        self.call, self.live, self.primitive = CompiledCall(signature, ()), live, first_gradient_of(signature.name)
+        self.forward, self.pulled = self.call.forward_pass(live), pull_graph(signature.graph, live)
+        self.places, self.count = output_places(self.pulled.forward), len(signature.graph.outputs)
+
+    def record(self, level: int, values: list[Any], parents: list[Any], constants: list[Any]) -> tuple[Any, ...]:
+        """The results for plain arrays with these nodes; those of `constants` could still change."""
+        values = [as_contiguous(v) for v in values]  # once for both passes
+        found = self.forward(*values)
+        out, *others = [found[i] for i in self.places]
+        gradient = CompiledGradient(self.call, self.pulled, self.live, others[self.count - 1 :])
+        saved: tuple[Any, ...] = (tuple(values),)
+        if constants:
+            saved = protect(saved, constants)
+        node = TapeNode(self.primitive, {"gradient": gradient}, tuple(parents), saved, out)
+        return Tensor(out, level, node), *others[: self.count - 1]
+
+
 class CompiledGradient(ArrayHolder):
     """The backward pass of one call: a compiled function of inputs that it uses, of residuals, and of cotangents."""
 
@@ -169,6 +196,10 @@ class CompiledGradient(ArrayHolder):
                 "backward pass", (live, given), lambda _: make_backward(pulled.backward, given)
             ),
         )
+
+    def pull_first(self, t: Any, operands: Sequence[Any]) -> Sequence[Any]:
+        """The cotangents of the live operands where only the first result has one."""
+        return self.pull_through([t, *[None] * (len(self.pulled.live) - 1)], operands)
 
     def run_backward(
         self, t: Sequence[Any], operands: Sequence[Any], function_of: Callable[[Live], Callable[..., Any]]

@@ -17,6 +17,7 @@ from wengert.nn.functional.reductions import (
     same_shapes,
     weighted_mean,
 )
+from wengert.nn.large_calls import compiled_if_large
 from wengert.ops.elementwise.arithmetic import square
 from wengert.ops.elementwise.choices import relu, where
 from wengert.ops.elementwise.exponential import log, softplus
@@ -93,11 +94,14 @@ class Targets:
         self.counts = True if self.all_count else not_equal(target, ignore_index)
         self.indices = target if self.all_count else where(self.counts, target, 0)
 
+    @property
+    def are_plain(self) -> bool:
+        """Whether all targets count, and equally."""
+        return self.all_count and self.class_weights is None
+
     def pick(self, x: Any) -> Any:
         """The elements of x at the targets."""
-        key: list[Any] = list(np.indices(self.indices.shape, sparse=True))
-        key.insert(self.axis, self.indices)
-        return gather(x, *key, key=Index((Hole.ARRAY,) * x.ndim))  # no element twice: the transpose is an assignment
+        return pick_classes(x, self.indices, self.axis)
 
     def mask(self, loss: Any) -> Any:
         """The losses, and zero for ignored targets."""
@@ -113,6 +117,19 @@ class Targets:
         """The class weights, such that they multiply an array with classes on their axis."""
         assert self.class_weights is not None
         return reshape(self.class_weights, (-1,) + (1,) * (ndim - 1 - self.axis))
+
+
+def pick_classes(x: Any, indices: Any, axis: int) -> Any:
+    """The elements of x at class indices along an axis."""
+    key: list[Any] = list(np.indices(indices.shape, sparse=True))
+    key.insert(axis, indices)
+    return gather(x, *key, key=Index((Hole.ARRAY,) * x.ndim))  # no element twice: the transpose is an assignment
+
+
+@compiled_if_large("input", "indices")
+def plain_cross_entropy(input: Any, indices: Any, axis: int, reduction: str) -> Any:
+    """The cross entropy for class indices that all count, and equally."""
+    return reduce_loss(logsumexp(input, axis) - pick_classes(input, indices, axis), reduction)
 
 
 def weights_of_classes(name: str, weight: Any, classes: int, input: Any) -> Any:
@@ -148,6 +165,8 @@ def cross_entropy(
     if target.dtype.kind == "f" and target.shape == input.shape:
         return probability_cross_entropy(input, as_floats(target, input), weight, reduction, label_smoothing)
     targets = Targets("cross_entropy", input, target, weight, ignore_index)
+    if targets.are_plain and not label_smoothing:
+        return plain_cross_entropy(input, targets.indices, targets.axis, reduction)
     axis, weights = targets.axis, targets.weights(input)
     if not label_smoothing:
         loss = logsumexp(input, axis) - targets.pick(input)

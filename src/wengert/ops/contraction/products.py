@@ -16,10 +16,9 @@ from numpy.lib.array_utils import normalize_axis_index
 from wengert.core.array import implements
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, describe, keep_params, multilinear
-from wengert.core.native import for_products
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
-from wengert.ops.contraction.einsum import tensordot
+from wengert.ops.contraction.einsum import multiply_matrices, tensordot
 from wengert.ops.elementwise.arithmetic import multiply
 from wengert.ops.elementwise.complex_numbers import conj
 from wengert.ops.shape.rearranging import concatenate
@@ -81,7 +80,7 @@ def _product_of_shapes(x: Any, y: Any) -> Any:
 
 matmul = multilinear(
     "matmul",
-    for_products(np.matmul),
+    multiply_matrices,
     _matmul_x,
     _matmul_y,
     spec=_matmul_spec,

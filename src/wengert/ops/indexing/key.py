@@ -23,6 +23,8 @@ from wengert.core.primitive import as_operand
 class Hole(enum.Enum):
     """Stands in an `Index` for an array, which is an argument of the operation."""
 
+    __hash__ = object.__hash__  # keys of caches hold it; that of enumerations is a function of Python
+
     SCALAR = "i"
     MASK = "mask"
     ARRAY = "array"

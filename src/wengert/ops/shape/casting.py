@@ -10,13 +10,14 @@ from wengert.core.array import check_device, implements
 from wengert.core.errors import user_error
 from wengert.core.facts import MOVES, VIEW, Facts
 from wengert.core.kinds import case, keep_params, linear, nondifferentiable
+from wengert.core.native import for_casts
 from wengert.core.primitive import as_operand
 
 __all__ = ["astype", "copy"]
 
 _astype = linear(
     "astype",
-    lambda x, dtype: x.astype(dtype),
+    for_casts(lambda x, dtype: x.astype(dtype)),
     lambda t: t,
     conforms=True,
     batch=keep_params,

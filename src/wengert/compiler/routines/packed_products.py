@@ -268,7 +268,7 @@ class PartWriter(Tiling):
         begin, end = Lanes(code, "%begin", I64), Lanes(code, "%end", I64)
         zeros, buffer = code.array(self.element, self.width), code.array(self.element, self.rows * self.width)
         code.clear(zeros, self.width * self.element.align)
-        fitting = BLOCK // self.element.align // self.rows
+        fitting = max(BLOCK // self.rows, CHUNK) // self.element.align  # elements of a row: at least those of a chunk
         rows = code.array(self.element, fitting * self.rows) if self.tile.is_copied else x
         block = code.add(f"udiv i64 {fitting}, {sizes.terms.text}", I64) * self.rows
         with code.loop(begin, end, block) as top, code.loop(0, sizes.k, sizes.terms) as start:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -20,12 +20,12 @@ from wengert.compiler.machine.translation import optimize
 from wengert.compiler.simd.complex_lanes import constant, from_parts, parts_of
 from wengert.compiler.simd.lanes import Code, Lanes, fma
 from wengert.compiler.simd.types import PTR, Type
-from wengert.compiler.simd.vector_functions import definitions
+from wengert.compiler.simd.vector_functions import call, definitions
 from wengert.graph.ir import Constant, Node, Operation
 
-MULTIPLY, ADD, DIVIDE, ROOT, OTHER = "multiply", "add", "divide", "sqrt", "other"
+MULTIPLY, ADD, DIVIDE, ROOT, SHUFFLE, OTHER = "multiply", "add", "divide", "sqrt", "shuffle", "other"
 """Classes of instructions; fused multiply-adds are multiplications. Those of divisions and roots end with a type."""
-CLASSES = {"fmul": MULTIPLY, "fadd": ADD, "fsub": ADD, "fdiv": DIVIDE}
+CLASSES = {"fmul": MULTIPLY, "fadd": ADD, "fsub": ADD, "fdiv": DIVIDE, "shufflevector": SHUFFLE}
 INTRINSICS = {"fma": MULTIPLY, "fmuladd": MULTIPLY, "sqrt": ROOT}
 FREE = frozenset(
     ("alloca", "bitcast", "br", "freeze", "getelementptr", "load", "phi", "ret", "sext", "store", "trunc", "zext")
@@ -44,13 +44,31 @@ def add_instructions(total: Count, instructions: Count, times: float) -> None:
         total[name] = total.get(name, 0.0) + count * times
 
 
+class Written(NamedTuple):
+    """The code of an operation: the types of its operands that are not constants, what writes it, and its result."""
+
+    types: list[Type]
+    write: Callable[..., Lanes]
+    result: Type | None = None
+
+    def text(self, lanes: int) -> str:
+        """The text of a module with a function of so many lanes."""
+        return write_function([Type(t.kind, lanes) for t in self.types], self.write)
+
+
 def element_instructions(node: Operation) -> Count:
     """The instructions for one element of an elementwise operation: a fraction, as vectors have several."""
+    written = written_element(node)
+    return {} if written is None else count_per_element(written)
+
+
+def written_element(node: Operation) -> Written | None:
+    """The code of an elementwise operation; None if all operands are constants, or it has no code of its own."""
     found = native_code(node)
     if isinstance(found, Draw):
-        return count_per_element([Type("i64")] * 4, lambda *x: found.body(*x, **node.params))
+        return Written([Type("i64")] * 4, lambda *x: found.body(*x, **node.params))
     if not isinstance(found, Instructions):
-        return {}
+        return None
     arguments = [constant_value(a) for a in node.args]
 
     def write(*varying: Lanes) -> Lanes:
@@ -62,7 +80,12 @@ def element_instructions(node: Operation) -> Count:
         return write_element(node, operands)
 
     types = [Type.from_dtype(a.dtype) for a, value in zip(node.args, arguments, strict=True) if value is None]
-    return count_per_element(types, write, Type.from_dtype(node.dtype)) if types else {}
+    return Written(types, write, Type.from_dtype(node.dtype)) if types else None
+
+
+def exponential_instructions(type: Type) -> Count:
+    """The instructions of the exponential of one number."""
+    return count_per_element(Written([type], lambda x: call("exp", x), type))
 
 
 def constant_value(node: Node) -> Any:
@@ -72,18 +95,21 @@ def constant_value(node: Node) -> Any:
 
 def fold_instructions(node: Operation, is_fused: bool) -> Count:
     """The instructions that add one element to a reduction; with `is_fused` they add a product."""
+    return count_per_element(written_fold(node, is_fused))
+
+
+def written_fold(node: Operation, is_fused: bool) -> Written:
+    """The code that adds one element to a reduction, or a product."""
     type = Type.from_dtype(node.dtype)
-    if is_fused:
-        return count_per_element([type] * 3, fma)
-    return count_per_element([type] * 2, lowering_of(node, Reduction).fold)
+    return Written([type] * 3, fma) if is_fused else Written([type] * 2, lowering_of(node, Reduction).fold)
 
 
-def count_per_element(types: Sequence[Type], write: Callable[..., Lanes], result: Type | None = None) -> Count:
-    """The instructions that a function writes for operands of these types, for one element."""
-    widest = max([t.part.bits // 8 for t in (*types, *([result] if result else []))])
-    lanes = vector_bytes() // max(widest, NARROWEST)
+def count_per_element(written: Written) -> Count:
+    """The instructions of an operation for one element."""
+    types = [*written.types, *([written.result] if written.result else [])]
+    lanes = vector_bytes() // max(*[t.part.bits // 8 for t in types], NARROWEST)
     found: Count = {}
-    add_instructions(found, count_text(write_function([Type(t.kind, lanes) for t in types], write)), 1 / lanes)
+    add_instructions(found, count_text(written.text(lanes)), 1 / lanes)
     return found
 
 
@@ -117,11 +143,15 @@ def count_text(text: str) -> Count:
     total: Count = {}
     for block in module.get_function("element").blocks:
         instructions = list(block.instructions)
-        called = [callee(i) for i in instructions if i.opcode == "call"]
-        if all(name.startswith("llvm.") for name in called):  # no part for rare arguments
+        if not is_rare(instructions):
             for instruction in instructions:
                 add_instructions(total, classify(instruction), 1)
     return total
+
+
+def is_rare(instructions: Sequence[llvm.ValueRef]) -> bool:
+    """Whether a block is for rare arguments: it calls a function."""
+    return not all(callee(i).startswith("llvm.") for i in instructions if i.opcode == "call")
 
 
 def callee(instruction: llvm.ValueRef) -> str:

@@ -11,7 +11,8 @@ from functools import reduce
 from operator import and_
 from typing import NamedTuple
 
-from wengert.compiler.forms.lowering import Routine
+from wengert.compiler.forms.lowering import Indexed, Routine, Work
+from wengert.compiler.kernels.loop_plan import SHARED
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.routines.searching import AT_ONCE, LANES, can_search, common_dtype, count_before
@@ -155,4 +156,13 @@ class BinWriter:
         ]
 
 
-HISTOGRAM = Routine(write_histogram, can_count, may_fail=lambda node: True, workspace=bytes_of_counts)
+def counting_work(node: Operation) -> Work:
+    """Two edges are read for each number, and one is added to a count."""
+    x, edges = node.args
+    indexed = Indexed("read", edges.nbytes, 2 * x.size), Indexed("added", node.nbytes, x.size)
+    return Work(indexed, is_shared=COST * x.size >= SHARED and node.size <= FEW)
+
+
+HISTOGRAM = Routine(
+    write_histogram, can_count, may_fail=lambda node: True, workspace=bytes_of_counts, beside_flops=counting_work
+)

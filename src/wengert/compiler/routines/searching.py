@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wengert.compiler.forms.lowering import SUPPORTED, Routine
+from wengert.compiler.forms.lowering import SUPPORTED, Indexed, Routine, Work
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.program.memory_plan import is_immediate
 from wengert.compiler.routines.call import RoutineCall
@@ -22,6 +22,8 @@ LANES, AT_ONCE = 2, 8
 
 Lanes are read one by one, which is faster than a gather of more of them; single numbers would have branches.
 """
+LINE = 64
+"""The bytes of a cache line."""
 
 
 def can_search(a: Node, v: Node) -> bool:
@@ -96,4 +98,11 @@ def comes_before(x: Lanes, y: Lanes) -> Lanes:
     return (x < y) | (y.is_nan() & ~x.is_nan()) if x.type.is_float else x < y
 
 
-SEARCH = Routine(write_search, lambda node: can_search(*node.args))
+def search_work(node: Operation) -> Work:
+    """An element is read in each step, of twice as many cache lines as in the one before."""
+    a, v = node.args
+    steps = range(a.size.bit_length())
+    return Work(tuple([Indexed("read", min(a.nbytes, LINE << k), v.size) for k in steps]))
+
+
+SEARCH = Routine(write_search, lambda node: can_search(*node.args), beside_flops=search_work)

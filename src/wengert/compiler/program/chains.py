@@ -14,7 +14,7 @@ from functools import lru_cache
 import llvmlite.binding as llvm
 
 from wengert.compiler.forms.classify import Form
-from wengert.compiler.forms.lowering import Draw, Reduction, native_code
+from wengert.compiler.forms.lowering import Draw, MatrixFunction, Reduction, lowering_of, native_code
 from wengert.compiler.forms.prepare import prepare_body
 from wengert.compiler.machine.target import target_machine
 from wengert.compiler.machine.translation import optimize
@@ -31,6 +31,7 @@ from wengert.compiler.program.instruction_counts import (
     is_rare,
     written_element,
     written_fold,
+    written_matrices,
 )
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.control.loop import LOOP
@@ -72,25 +73,39 @@ def operation_chain(node: Operation, form: Form, operand: int) -> Chain:
         if written is None or isinstance(native_code(node), Draw):
             return {}
         varying = [k for k, a in enumerate(node.args) if constant_value(a) is None]
-        return chain_of_text(written.text(1), varying.index(operand)) if operand in varying else {}
+        return chain_of_text(written.text(1), (varying.index(operand),)) if operand in varying else {}
+    if form is Form.MATRIX:
+        return matrix_chain(node, operand)
     if form is Form.GATHER:
         return {MEMORY: 1}
     if isinstance(native_code(node), Reduction):
         terms = node.args[0].size // max(node.size, 1)
-        fold = chain_of_text(written_fold(node, False).text(1), 0)
+        fold = chain_of_text(written_fold(node, False).text(1), (0,))
         return joined({}, fold, math.ceil(math.log2(max(terms, 1))))
     return {}
 
 
+def matrix_chain(node: Operation, operand: int) -> Chain:
+    """The chain of a function of small matrices, from any element of an operand."""
+    read = node.args[: lowering_of(node, MatrixFunction).operands]
+    if operand >= len(read):
+        return {}
+    order = list(dict.fromkeys(read))
+    sizes = [a.shape[-2] * a.shape[-1] for a in order]
+    place = order.index(node.args[operand])
+    first = sum(sizes[:place])
+    return chain_of_text(written_matrices([node]).text(1), tuple(range(first, first + sizes[place])))
+
+
 @lru_cache(1024)
-def chain_of_text(text: str, argument: int) -> Chain:
-    """The longest chain of the function of a module from an argument to what it stores, after LLVM's passes.
+def chain_of_text(text: str, arguments: tuple[int, ...]) -> Chain:
+    """The longest chain of the function of a module from some arguments to what it stores, after LLVM's passes.
 
     Parts for rare arguments do not count.
     """
     module = llvm.parse_assembly(text, llvm.create_context())
     optimize(module, target_machine())
-    known: dict[str, Chain] = {f"%x{argument}.{k}": {} for k in range(2)}
+    known: dict[str, Chain] = {f"%x{i}.{k}": {} for i in arguments for k in range(2)}
     stored: list[Chain | None] = []
     for block in module.get_function("element").blocks:
         instructions = list(block.instructions)

@@ -14,13 +14,23 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 import numpy as np
 
-from wengert.compiler.forms.lowering import Draw, Instructions, Reduction, lowering_of, native_code, write_element
+from wengert.compiler.forms.lowering import (
+    Draw,
+    Instructions,
+    MatrixFunction,
+    Reduction,
+    lowering_of,
+    native_code,
+    write_element,
+)
 from wengert.compiler.machine.target import target_machine, vector_bytes
 from wengert.compiler.machine.translation import optimize
 from wengert.compiler.simd.complex_lanes import constant, from_parts, parts_of
 from wengert.compiler.simd.lanes import Code, Lanes, fma
 from wengert.compiler.simd.types import PTR, Type
-from wengert.compiler.simd.vector_functions import call, definitions
+from wengert.compiler.simd.vector_functions import call as call_function
+from wengert.compiler.simd.vector_functions import definitions
+from wengert.compiler.small_matrices.call import MatrixCall
 from wengert.graph.ir import Constant, Node, Operation
 
 MULTIPLY, ADD, DIVIDE, ROOT, SHUFFLE, OTHER = "multiply", "add", "divide", "sqrt", "shuffle", "other"
@@ -48,7 +58,7 @@ class Written(NamedTuple):
     """The code of an operation: the types of its operands that are not constants, what writes it, and its result."""
 
     types: list[Type]
-    write: Callable[..., Lanes]
+    write: Callable[..., Lanes | list[Lanes]]
     result: Type | None = None
 
     def text(self, lanes: int) -> str:
@@ -85,7 +95,7 @@ def written_element(node: Operation) -> Written | None:
 
 def exponential_instructions(type: Type) -> Count:
     """The instructions of the exponential of one number."""
-    return count_per_element(Written([type], lambda x: call("exp", x), type))
+    return count_per_element(Written([type], lambda x: call_function("exp", x), type))
 
 
 def constant_value(node: Node) -> Any:
@@ -113,7 +123,31 @@ def count_per_element(written: Written) -> Count:
     return found
 
 
-def write_function(types: Sequence[Type], write: Callable[..., Lanes]) -> str:
+def written_matrices(nodes: Sequence[Operation]) -> Written:
+    """The code of functions of small matrices, which share the factorizations of their operands.
+
+    The arguments are the elements of all operands, each once.
+    """
+    read = {a: None for node in nodes for a in node.args[: lowering_of(node, MatrixFunction).operands]}
+    kind = "f64" if any(lowering_of(node, MatrixFunction).in_double for node in nodes) else None
+
+    def write(*elements: Lanes) -> list[Lanes]:
+        rest, known, matrices = iter(elements), dict[Any, Any](), dict[Node, list[list[Lanes]]]()
+        for a in read:
+            matrices[a] = [[next(rest) for _ in range(a.shape[-1])] for _ in range(a.shape[-2])]
+        results = []
+        for node in nodes:
+            found = lowering_of(node, MatrixFunction)
+            operands = [matrices[a] for a in node.args[: found.operands]]
+            call = MatrixCall(operands, known, lambda x, _: x, lambda condition, failure: None)
+            results += [x for row in found.body(call, **node.params) for x in row]
+        return results
+
+    sizes = {a: a.shape[-2] * a.shape[-1] for a in read}
+    return Written([Type(kind or Type.from_dtype(a.dtype).kind) for a in read for _ in range(sizes[a])], write)
+
+
+def write_function(types: Sequence[Type], write: Callable[..., Lanes | list[Lanes]]) -> str:
     """The text of a module with a function that stores what `write` computes of its arguments."""
     code = Code()
     parameters, arguments = [], []
@@ -121,7 +155,8 @@ def write_function(types: Sequence[Type], write: Callable[..., Lanes]) -> str:
         names = [f"%x{i}.{k}" for k in range(2 if type.is_complex else 1)]
         parameters += [f"{type.part.text} {name}" for name in names]
         arguments.append(from_parts([Lanes(code, name, type.part) for name in names]))
-    for k, part in enumerate(parts_of(write(*arguments))):
+    results = write(*arguments)
+    for k, part in enumerate(results if isinstance(results, list) else parts_of(results)):
         parameters.append(f"ptr %out{k}")
         code.store(part, Lanes(code, f"%out{k}", PTR))
     texts, declarations = definitions(code.calls)

@@ -28,9 +28,11 @@ from wengert.compiler.program.instruction_counts import (
     SHUFFLE,
     Count,
     add_instructions,
+    count_text,
     element_instructions,
     exponential_instructions,
     fold_instructions,
+    written_matrices,
 )
 from wengert.compiler.program.memory_plan import is_immediate
 from wengert.compiler.program.program_plan import Plan, branch_pairs, make_plan, stored_base
@@ -219,13 +221,10 @@ def add_reads(read: Counter[Node], loop: LoopPlan, elements: dict[Node, int]) ->
 def add_work(instructions: Count, loop: LoopPlan, elements: dict[Node, int]) -> None:
     """Add the instructions of the values that the loops of a kernel compute."""
     forms, iterated = loop.schedule.forms, set()
-    for node, count in elements.items():
-        if loop.sources.is_stored(node) or not isinstance(node, Operation):
-            continue
-        form = forms[node]
-        if form is Form.MATRIX:
-            add_matrix_work(instructions, loop, node)
-        elif form is Form.ITERATED:
+    computed = [node for node in elements if isinstance(node, Operation) and not loop.sources.is_stored(node)]
+    for node in computed:
+        form, count = forms[node], elements[node]
+        if form is Form.ITERATED:
             key = node.params["body"], node.args
             if key not in iterated:
                 iterated.add(key)
@@ -238,20 +237,23 @@ def add_work(instructions: Count, loop: LoopPlan, elements: dict[Node, int]) -> 
             add_instructions(instructions, fold_instructions(node, is_fused), (terms - 1 + is_fused) * count)
         elif form in (Form.ELEMENT, Form.DRAW):
             add_instructions(instructions, element_instructions(node), count)
+    add_matrix_work(instructions, loop, [node for node in computed if forms[node] is Form.MATRIX])
     for node in (*loop.kernel.reductions, *loop.kernel.sums):
         is_fused = loop.sources.factors(node) is not None
         add_instructions(instructions, fold_instructions(node, is_fused), node.args[0].size)
 
 
-def add_matrix_work(instructions: Count, loop: LoopPlan, node: Operation) -> None:
-    """Add those of a function of small matrices: lanes are matrices, whose elements are neighbours in memory."""
-    found = lowering_of(node, MatrixFunction)
-    matrices = math.prod(node.shape[: found.lead(node)])
-    lanes = vector_bytes() // (8 if found.in_double else node.dtype.itemsize)
-    add_instructions(instructions, {MULTIPLY: 1.0}, found.flops(node) * matrices / 2 / lanes)
+def add_matrix_work(instructions: Count, loop: LoopPlan, nodes: Sequence[Operation]) -> None:
+    """Add those of functions of small matrices: lanes are matrices, whose elements are neighbours in memory."""
+    if not nodes:
+        return
+    written = written_matrices(nodes)
+    lanes = vector_bytes() // (max(t.bits for t in written.types) // 8)
+    matrices = max([math.prod(node.shape[: lowering_of(node, MatrixFunction).lead(node)]) for node in nodes])
+    add_instructions(instructions, count_text(written.text(lanes)), max(matrices / lanes, 1))
     if matrices >= lanes:
-        turned = sum(a.size for a in node.args[: found.operands] if loop.sources.is_stored(a))
-        add_instructions(instructions, {SHUFFLE: math.log2(lanes)}, turned / lanes)
+        read = {a for node in nodes for a in node.args if loop.sources.is_stored(a)}
+        add_instructions(instructions, {SHUFFLE: math.log2(lanes)}, sum(a.size for a in read) / lanes)
 
 
 def gathered_elements(loop: LoopPlan, elements: dict[Node, int]) -> list[Indexed]:

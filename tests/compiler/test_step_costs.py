@@ -188,3 +188,10 @@ def test_what_is_assigned_in_place_waits_for_what_was_read():
     found = costs(lambda x: wg.fori_loop(1, 200, step, x), np.ones(200))
     (cost,) = [cost for cost in found if cost.name == "chain"]
     assert cost.chain == {MULTIPLY: 199, MEMORY: 199}
+
+
+def test_a_loop_of_elements_may_end_early():
+    step = lambda x, _: (x * 1.5, None)
+    for length, steps in ((20, 20), (32, 8), (50, 10)):
+        found = costs(lambda x, n=length: wg.scan(step, x, length=n)[0], np.ones((40, 50)))
+        assert total(found, MULTIPLY) == pytest.approx(steps * 2000)

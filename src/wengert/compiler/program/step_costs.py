@@ -18,6 +18,7 @@ import numpy as np
 from wengert.compiler.forms.classify import Form
 from wengert.compiler.forms.lowering import Indexed, MatrixFunction, Routine, Work, lowering_of, native_code
 from wengert.compiler.forms.prepare import prepare, prepare_body
+from wengert.compiler.kernels.iteration import fewest_steps
 from wengert.compiler.kernels.kernel import KernelText
 from wengert.compiler.kernels.loop_plan import SHARED, LoopPlan
 from wengert.compiler.kernels.row_kernel import RowPlan
@@ -229,7 +230,7 @@ def add_work(instructions: Count, loop: LoopPlan, elements: dict[Node, int]) -> 
             if key not in iterated:
                 iterated.add(key)
                 for operation in node.params["body"].operations:
-                    times = node.params["shape"].length * count
+                    times = fewest_steps(node.params["shape"].length) * count
                     add_instructions(instructions, element_instructions(operation), times)
         elif form is Form.UNROLLED:
             terms = node.args[0].size // max(node.size, 1)

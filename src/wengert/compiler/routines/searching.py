@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from wengert.compiler.forms.lowering import SUPPORTED, Indexed, Routine, Work
+from wengert.compiler.kernels.loop_plan import SHARED
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.program.memory_plan import is_immediate
 from wengert.compiler.routines.call import RoutineCall
@@ -101,8 +102,9 @@ def comes_before(x: Lanes, y: Lanes) -> Lanes:
 def search_work(node: Operation) -> Work:
     """An element is read in each step, of twice as many cache lines as in the one before."""
     a, v = node.args
-    steps = range(a.size.bit_length())
-    return Work(tuple([Indexed("read", min(a.nbytes, LINE << k), v.size) for k in steps]))
+    steps = a.size.bit_length()
+    indexed = [Indexed("read", min(a.nbytes, LINE << k), v.size) for k in range(steps)]
+    return Work(tuple(indexed), is_shared=COST * v.size * steps >= SHARED)
 
 
 SEARCH = Routine(write_search, lambda node: can_search(*node.args), beside_flops=search_work)

@@ -118,7 +118,7 @@ def step_limit_on(cost: StepCost, rates: Rates, threads: int) -> Limit:
 def seconds_of_indices(cost: StepCost, rates: Rates, threads: int) -> float:
     """Elements at computed indices, one after the other: each is a load, and perhaps a store, of its own."""
     rate = lambda found: rates.indices((found.kind, rounded_size(found.nbytes)), threads)
-    return sum([found.count / rate(found) for found in cost.indexed])
+    return sum([found.elements / rate(found) for found in cost.indexed])
 
 
 def seconds_of_chain(cost: StepCost, rates: Rates) -> float:

@@ -132,13 +132,13 @@ def test_elements_at_computed_indices_are_counted():
 def test_searches_and_sorts_read_and_move_elements():
     x = np.random.default_rng(0).standard_normal(1000)
     (cost,) = [c for c in costs(lambda a, x: np.searchsorted(a, x), np.sort(x), x) if c.indexed]
-    assert [i.count for i in cost.indexed] == [1000] * 10
+    assert [i.elements for i in cost.indexed] == [1000] * 10
     assert cost.indexed[0].nbytes < cost.indexed[-1].nbytes <= x.nbytes
     (cost,) = [c for c in costs(np.sort, x) if c.indexed]
-    assert {(i.kind, i.count) for i in cost.indexed} == {("added", 8000), ("moved", 8000)}
+    assert {(i.kind, i.elements) for i in cost.indexed} == {("added", 8000), ("moved", 8000)}
     assert not cost.is_shared
     (cost,) = [c for c in costs(lambda x, e: np.histogram(x, e)[0], x, np.linspace(0, 1, 9)) if c.indexed]
-    assert {(i.kind, i.count) for i in cost.indexed} == {("read", 2000), ("added", 1000)}
+    assert {(i.kind, i.elements) for i in cost.indexed} == {("read", 2000), ("added", 1000)}
 
 
 def test_attention_has_an_exponential_for_each_score():

@@ -184,7 +184,7 @@ class Indexed(NamedTuple):
 
     kind: Literal["read", "added", "moved"]
     nbytes: int
-    count: int
+    elements: int
 
 
 class Work(NamedTuple):

@@ -187,7 +187,7 @@ class Indexed(NamedTuple):
     elements: int
 
 
-class Work(NamedTuple):
+class RoutineWork(NamedTuple):
     """What a routine does besides the flops of its operation.
 
     Whether it runs on all cores depends on these, unless `is_shared` says it.
@@ -218,7 +218,7 @@ class Routine(Lowering):
         reads_transposed: bool = False,
         reads_strided: Callable[[int, tuple[int, ...], tuple[int, ...]], bool] | None = None,
         updates: Callable[[Operation, Sequence[tuple[int, ...]], bool], bool] | None = None,
-        beside_flops: Callable[[Operation], Work] = lambda node: Work(),
+        beside_flops: Callable[[Operation], RoutineWork] = lambda node: RoutineWork(),
     ):
         super().__init__()
         self.beside_flops = beside_flops

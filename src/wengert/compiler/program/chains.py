@@ -28,10 +28,10 @@ from wengert.compiler.program.instruction_counts import (
     Count,
     callee,
     constant_value,
+    element_code,
+    fold_code,
     is_rare,
-    written_element,
-    written_fold,
-    written_matrices,
+    matrix_code,
 )
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.control.loop import LOOP
@@ -53,12 +53,12 @@ def rough_length(chain: Chain) -> float:
     return sum([ROUGH[name.split()[0]] * count for name, count in chain.items()])
 
 
-def longest(chains: Sequence[Chain | None]) -> Chain | None:
+def longest_chain(chains: Sequence[Chain | None]) -> Chain | None:
     """The longest of some chains, None if there is none."""
     return max([chain for chain in chains if chain is not None], key=rough_length, default=None)
 
 
-def joined(first: Chain, second: Chain, times: int = 1) -> Chain:
+def join_chains(first: Chain, second: Chain, times: int = 1) -> Chain:
     """A chain, and another one after it, so many times."""
     return {name: first.get(name, 0) + times * second.get(name, 0) for name in {**first, **second}}
 
@@ -69,7 +69,7 @@ def joined(first: Chain, second: Chain, times: int = 1) -> Chain:
 def operation_chain(node: Operation, form: Form, operand: int) -> Chain:
     """The chain of one operation, from one of its operands to its result."""
     if form in (Form.ELEMENT, Form.DRAW):
-        written = written_element(node)
+        written = element_code(node)
         if written is None or isinstance(native_code(node), Draw):
             return {}
         varying = [k for k, a in enumerate(node.args) if constant_value(a) is None]
@@ -80,8 +80,8 @@ def operation_chain(node: Operation, form: Form, operand: int) -> Chain:
         return {MEMORY: 1}
     if isinstance(native_code(node), Reduction):
         terms = node.args[0].size // max(node.size, 1)
-        fold = chain_of_text(written_fold(node, False).text(1), (0,))
-        return joined({}, fold, math.ceil(math.log2(max(terms, 1))))
+        fold = chain_of_text(fold_code(node, False).text(1), (0,))
+        return join_chains({}, fold, math.ceil(math.log2(max(terms, 1))))
     return {}
 
 
@@ -94,7 +94,7 @@ def matrix_chain(node: Operation, operand: int) -> Chain:
     sizes = [a.shape[-2] * a.shape[-1] for a in order]
     place = order.index(node.args[operand])
     first = sum(sizes[:place])
-    return chain_of_text(written_matrices([node]).text(1), tuple(range(first, first + sizes[place])))
+    return chain_of_text(matrix_code([node]).text(1), tuple(range(first, first + sizes[place])))
 
 
 @lru_cache(1024)
@@ -117,10 +117,10 @@ def chain_of_text(text: str, arguments: tuple[int, ...]) -> Chain:
                 stored.append(before[0])
             elif instruction.opcode == "phi":  # the shorter path
                 before = [min([c for c in before if c is not None], key=rough_length, default=None)]
-            chain = longest(before)
+            chain = longest_chain(before)
             if chain is not None:
-                known[name_of(instruction)] = joined(chain, own_chain(instruction))
-    return longest(stored) or {}
+                known[name_of(instruction)] = join_chains(chain, own_chain(instruction))
+    return longest_chain(stored) or {}
 
 
 def name_of(value: llvm.ValueRef) -> str:
@@ -134,7 +134,7 @@ def own_chain(instruction: llvm.ValueRef) -> Chain:
     name = CLASSES.get(instruction.opcode)
     if instruction.opcode == "call":
         name = INTRINSICS.get(callee(instruction).split(".")[1])
-    if name is None:
+    if name not in ROUGH:
         return {}
     type = str(instruction.type).strip()
     return {f"{name} {type}" if name in (DIVIDE, ROOT) else name: 1}
@@ -153,7 +153,7 @@ def paths_through(graph: Graph, forms: Mapping[Node, Form], sources: Mapping[Nod
         if node.primitive is OUTPUT and node.args[0] in outputs:
             chain = outputs[node.args[0]][node.params["index"]]
         else:
-            chain = longest([continued(node, forms[node], k, found) for k in range(len(node.args))])
+            chain = longest_chain([extend_chain(node, forms[node], k, found) for k in range(len(node.args))])
             if chain is not None and node.primitive is LOOP:
                 outputs[node] = loop_paths(node, found)
         if chain is not None:
@@ -161,10 +161,10 @@ def paths_through(graph: Graph, forms: Mapping[Node, Form], sources: Mapping[Nod
     return found
 
 
-def continued(node: Operation, form: Form, k: int, found: Mapping[Node, Chain]) -> Chain | None:
+def extend_chain(node: Operation, form: Form, k: int, found: Mapping[Node, Chain]) -> Chain | None:
     """The chain to an operand, and that of the operation after it."""
     before = found.get(node.args[k])
-    return None if before is None else joined(before, operation_chain(node, form, k))
+    return None if before is None else join_chains(before, operation_chain(node, form, k))
 
 
 def loop_paths(node: Operation, found: Mapping[Node, Chain], length: int | None = None) -> list[Chain | None]:
@@ -173,14 +173,12 @@ def loop_paths(node: Operation, found: Mapping[Node, Chain], length: int | None 
     steps = held.runs if isinstance(held.runs, int) else length
     starts = [operand for role, operand in held.inputs if role == STATE]
     if not steps:
-        return [longest([found.get(a) for a in starts])] * len(node.spec)
+        return [longest_chain([found.get(a) for a in starts])] * len(node.spec)
     once = step_paths(held)
-    before = power([row[: len(starts)] for row in once], steps - 1)
-    through = product(before, once)
-    ends = [
-        longest([joined(found[a], c) for a, c in zip(starts, column, strict=True) if a in found and c is not None])
-        for column in zip(*through, strict=True)
-    ]
+    before = repeat_steps([row[: len(starts)] for row in once], steps - 1)
+    through = join_steps(before, once)
+    first = [[found.get(a) for a in starts]]
+    (ends,) = join_steps(first, through)
     return [*ends, *[None] * (len(node.spec) - len(ends))]
 
 
@@ -200,29 +198,28 @@ def step_paths(held: Held) -> list[list[Chain | None]]:
 
 def with_memory(chain: Chain | None, first: Chain) -> Chain | None:
     """A chain that begins with a read, unless it has one."""
-    return chain if chain is None or MEMORY in chain else joined(first, chain)
+    return chain if chain is None or MEMORY in chain else join_chains(first, chain)
 
 
 Matrix = list[list[Chain | None]]
 
 
-def product(x: Matrix, y: Matrix) -> Matrix:
+def join_steps(x: Matrix, y: Matrix) -> Matrix:
     """The longest chains of two steps: a product in which + is the longer one, and * one after the other."""
     columns = list(zip(*y, strict=True))
-    return [
-        [
-            longest([joined(a, b) for a, b in zip(row, column, strict=True) if a is not None and b is not None])
-            for column in columns
-        ]
-        for row in x
-    ]
+    return [[longest_chain(list(map(join_if_any, row, column))) for column in columns] for row in x]
 
 
-def power(x: Matrix, n: int) -> Matrix:
+def join_if_any(first: Chain | None, second: Chain | None) -> Chain | None:
+    """A chain, and another one after it; None if one of them is."""
+    return None if first is None or second is None else join_chains(first, second)
+
+
+def repeat_steps(x: Matrix, n: int) -> Matrix:
     """The longest chains of n steps."""
     result: Matrix = [[{} if i == k else None for k in range(len(x))] for i in range(len(x))]
     while n:
         if n & 1:
-            result = product(result, x)
-        x, n = product(x, x), n >> 1
+            result = join_steps(result, x)
+        x, n = join_steps(x, x), n >> 1
     return result

@@ -54,7 +54,7 @@ def add_instructions(total: Count, instructions: Count, times: float) -> None:
         total[name] = total.get(name, 0.0) + count * times
 
 
-class Written(NamedTuple):
+class OperationCode(NamedTuple):
     """The code of an operation: the types of its operands that are not constants, what writes it, and its result."""
 
     types: list[Type]
@@ -68,15 +68,15 @@ class Written(NamedTuple):
 
 def element_instructions(node: Operation) -> Count:
     """The instructions for one element of an elementwise operation: a fraction, as vectors have several."""
-    written = written_element(node)
+    written = element_code(node)
     return {} if written is None else count_per_element(written)
 
 
-def written_element(node: Operation) -> Written | None:
+def element_code(node: Operation) -> OperationCode | None:
     """The code of an elementwise operation; None if all operands are constants, or it has no code of its own."""
     found = native_code(node)
     if isinstance(found, Draw):
-        return Written([Type("i64")] * 4, lambda *x: found.body(*x, **node.params))
+        return OperationCode([Type("i64")] * 4, lambda *x: found.body(*x, **node.params))
     if not isinstance(found, Instructions):
         return None
     arguments = [constant_value(a) for a in node.args]
@@ -90,12 +90,12 @@ def written_element(node: Operation) -> Written | None:
         return write_element(node, operands)
 
     types = [Type.from_dtype(a.dtype) for a, value in zip(node.args, arguments, strict=True) if value is None]
-    return Written(types, write, Type.from_dtype(node.dtype)) if types else None
+    return OperationCode(types, write, Type.from_dtype(node.dtype)) if types else None
 
 
 def exponential_instructions(type: Type) -> Count:
     """The instructions of the exponential of one number."""
-    return count_per_element(Written([type], lambda x: call_function("exp", x), type))
+    return count_per_element(OperationCode([type], lambda x: call_function("exp", x), type))
 
 
 def constant_value(node: Node) -> Any:
@@ -105,16 +105,16 @@ def constant_value(node: Node) -> Any:
 
 def fold_instructions(node: Operation, is_fused: bool) -> Count:
     """The instructions that add one element to a reduction; with `is_fused` they add a product."""
-    return count_per_element(written_fold(node, is_fused))
+    return count_per_element(fold_code(node, is_fused))
 
 
-def written_fold(node: Operation, is_fused: bool) -> Written:
+def fold_code(node: Operation, is_fused: bool) -> OperationCode:
     """The code that adds one element to a reduction, or a product."""
     type = Type.from_dtype(node.dtype)
-    return Written([type] * 3, fma) if is_fused else Written([type] * 2, lowering_of(node, Reduction).fold)
+    return OperationCode([type] * 3, fma) if is_fused else OperationCode([type] * 2, lowering_of(node, Reduction).fold)
 
 
-def count_per_element(written: Written) -> Count:
+def count_per_element(written: OperationCode) -> Count:
     """The instructions of an operation for one element."""
     types = [*written.types, *([written.result] if written.result else [])]
     lanes = vector_bytes() // max(*[t.part.bits // 8 for t in types], NARROWEST)
@@ -123,7 +123,7 @@ def count_per_element(written: Written) -> Count:
     return found
 
 
-def written_matrices(nodes: Sequence[Operation]) -> Written:
+def matrix_code(nodes: Sequence[Operation]) -> OperationCode:
     """The code of functions of small matrices, which share the factorizations of their operands.
 
     The arguments are the elements of all operands, each once.
@@ -144,7 +144,7 @@ def written_matrices(nodes: Sequence[Operation]) -> Written:
         return results
 
     sizes = {a: a.shape[-2] * a.shape[-1] for a in read}
-    return Written([Type(kind or Type.from_dtype(a.dtype).kind) for a in read for _ in range(sizes[a])], write)
+    return OperationCode([Type(kind or Type.from_dtype(a.dtype).kind) for a in read for _ in range(sizes[a])], write)
 
 
 def write_function(types: Sequence[Type], write: Callable[..., Lanes | list[Lanes]]) -> str:

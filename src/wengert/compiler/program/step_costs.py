@@ -16,14 +16,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from wengert.compiler.forms.classify import Form
-from wengert.compiler.forms.lowering import Indexed, MatrixFunction, Routine, Work, lowering_of, native_code
+from wengert.compiler.forms.lowering import Indexed, MatrixFunction, Routine, RoutineWork, lowering_of, native_code
 from wengert.compiler.forms.prepare import prepare, prepare_body
 from wengert.compiler.kernels.iteration import fewest_steps
 from wengert.compiler.kernels.kernel import KernelText
 from wengert.compiler.kernels.loop_plan import SHARED, LoopPlan
 from wengert.compiler.kernels.row_kernel import RowPlan
 from wengert.compiler.machine.target import vector_bytes
-from wengert.compiler.program.chains import Chain, longest, loop_paths, paths_through
+from wengert.compiler.program.chains import Chain, longest_chain, loop_paths, paths_through
 from wengert.compiler.program.instruction_counts import (
     MULTIPLY,
     SHUFFLE,
@@ -33,7 +33,7 @@ from wengert.compiler.program.instruction_counts import (
     element_instructions,
     exponential_instructions,
     fold_instructions,
-    written_matrices,
+    matrix_code,
 )
 from wengert.compiler.program.memory_plan import is_immediate
 from wengert.compiler.program.program_plan import Plan, branch_pairs, make_plan, stored_base
@@ -107,7 +107,7 @@ def plan_costs(plan: Plan, runs: int | None, lengths: Mapping[Operation, int]) -
             for cost in control_costs(step, runs, length):
                 yield cost._replace(loop=number, chain={})
             if step.primitive is LOOP and not plan.is_body:
-                chain = longest(loop_paths(step, dict.fromkeys(step.args, {}), length)) or {}
+                chain = longest_chain(loop_paths(step, dict.fromkeys(step.args, {}), length)) or {}
                 yield StepCost("chain", runs, 0, 0, {}, False, chain=chain, loop=number)
         else:
             yield routine_cost(plan, step, runs)
@@ -144,7 +144,7 @@ def routine_cost(plan: Plan, step: Operation, runs: int | None) -> StepCost:
     results = [step] if step.spec.__class__ is Spec else schedule.outputs_of(step)
     flops, lowering = flops_of(step), native_code(step)
     count: Count = {MULTIPLY: flops / 2 / numbers_in_vector(step.args[0])}
-    work = lowering.beside_flops(step) if isinstance(lowering, Routine) else Work()
+    work = lowering.beside_flops(step) if isinstance(lowering, Routine) else RoutineWork()
     if work.exponentials:
         add_instructions(count, exponential_instructions(Type.from_dtype(step.args[0].dtype)), work.exponentials)
     is_shared = flops >= SHARED if work.is_shared is None else work.is_shared
@@ -189,7 +189,7 @@ def kernel_cost(plan: Plan, kernel: Kernel, text: KernelText, runs: int | None) 
         instructions,
         text.is_shared,
         tuple(indexed),
-        longest([paths[node] for node in computed if node in paths]) or {},
+        longest_chain([paths[node] for node in computed if node in paths]) or {},
     )
 
 
@@ -248,7 +248,7 @@ def add_matrix_work(instructions: Count, loop: LoopPlan, nodes: Sequence[Operati
     """Add those of functions of small matrices: lanes are matrices, whose elements are neighbours in memory."""
     if not nodes:
         return
-    written = written_matrices(nodes)
+    written = matrix_code(nodes)
     lanes = vector_bytes() // (max(t.bits for t in written.types) // 8)
     matrices = max([math.prod(node.shape[: lowering_of(node, MatrixFunction).lead(node)]) for node in nodes])
     add_instructions(instructions, count_text(written.text(lanes)), max(matrices / lanes, 1))

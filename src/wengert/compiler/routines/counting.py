@@ -11,7 +11,7 @@ from functools import reduce
 from operator import and_
 from typing import NamedTuple
 
-from wengert.compiler.forms.lowering import Indexed, Routine, Work
+from wengert.compiler.forms.lowering import Indexed, Routine, RoutineWork
 from wengert.compiler.kernels.loop_plan import SHARED
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.call import RoutineCall
@@ -156,11 +156,11 @@ class BinWriter:
         ]
 
 
-def counting_work(node: Operation) -> Work:
+def counting_work(node: Operation) -> RoutineWork:
     """Two edges are read for each number, and one is added to a count."""
     x, edges = node.args
     indexed = Indexed("read", edges.nbytes, 2 * x.size), Indexed("added", node.nbytes, x.size)
-    return Work(indexed, is_shared=COST * x.size >= SHARED and node.size <= FEW)
+    return RoutineWork(indexed, is_shared=COST * x.size >= SHARED and node.size <= FEW)
 
 
 HISTOGRAM = Routine(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wengert.compiler.forms.lowering import SUPPORTED, Indexed, Routine, Work
+from wengert.compiler.forms.lowering import SUPPORTED, Indexed, Routine, RoutineWork
 from wengert.compiler.kernels.loop_plan import SHARED
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.program.memory_plan import is_immediate
@@ -99,12 +99,12 @@ def comes_before(x: Lanes, y: Lanes) -> Lanes:
     return (x < y) | (y.is_nan() & ~x.is_nan()) if x.type.is_float else x < y
 
 
-def search_work(node: Operation) -> Work:
+def search_work(node: Operation) -> RoutineWork:
     """An element is read in each step, of twice as many cache lines as in the one before."""
     a, v = node.args
     steps = a.size.bit_length()
     indexed = [Indexed("read", min(a.nbytes, LINE << k), v.size) for k in range(steps)]
-    return Work(tuple(indexed), is_shared=COST * v.size * steps >= SHARED)
+    return RoutineWork(tuple(indexed), is_shared=COST * v.size * steps >= SHARED)
 
 
 SEARCH = Routine(write_search, lambda node: can_search(*node.args), beside_flops=search_work)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from math import prod
 
-from wengert.compiler.forms.lowering import Routine, Work
+from wengert.compiler.forms.lowering import Routine, RoutineWork
 from wengert.compiler.routines.attention.backward import backward_workspace, write_pull
 from wengert.compiler.routines.attention.forward import forward_workspace, write_attention
 from wengert.compiler.schedule.strides import contiguous_strides, is_by_rows
@@ -33,10 +33,10 @@ def count_scores(query: Node, key: Node, is_causal: bool) -> int:
     return prod(query.shape[:-2]) * pairs
 
 
-def attention_work(first: int, node: Operation) -> Work:
+def attention_work(first: int, node: Operation) -> RoutineWork:
     """The exponential of each score; `first` is the number of the operand that has the queries."""
     query, key = node.args[first : first + 2]
-    return Work(exponentials=count_scores(query, key, node.params["is_causal"]))
+    return RoutineWork(exponentials=count_scores(query, key, node.params["is_causal"]))
 
 
 ATTEND = Routine(

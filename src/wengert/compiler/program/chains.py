@@ -134,7 +134,7 @@ def own_chain(instruction: llvm.ValueRef) -> Chain:
     name = CLASSES.get(instruction.opcode)
     if instruction.opcode == "call":
         name = INTRINSICS.get(callee(instruction).split(".")[1])
-    if name not in ROUGH:
+    if name is None or name not in ROUGH:
         return {}
     type = str(instruction.type).strip()
     return {f"{name} {type}" if name in (DIVIDE, ROOT) else name: 1}

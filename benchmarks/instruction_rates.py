@@ -18,6 +18,7 @@ CHAINS = {
     "multiply": {"multiply": 8},
     "add": {"add": 8},
     "all": {"multiply": 6, "add": 4, "exclusive or": 4},
+    "shuffle": {"shuffle": 8},
     "divide double": {"divide": 8},
     "divide float": {"divide": 8},
     "sqrt double": {"sqrt": 8},
@@ -27,13 +28,16 @@ CHAINS = {
 
 
 def _instruction(kind: str, vector: str, suffix: str, k: int) -> str:
-    """One instruction of chain k."""
+    """One instruction of chain k; a shuffle takes lanes of two vectors in turn."""
+    lanes = int(vector[1:].split()[0])
+    exchanged = ", ".join([f"i32 {i // 2 + (lanes if i % 2 else 0)}" for i in range(lanes)])
     return {
         "multiply": f"call {vector} @llvm.fma.{suffix}({vector} %x{k}, {vector} %factor, {vector} %factor)",
         "add": f"fadd {vector} %x{k}, %factor",
         "divide": f"fdiv {vector} %factor, %x{k}",
         "sqrt": f"call {vector} @llvm.sqrt.{suffix}({vector} %y{k})",
         "exclusive or": f"xor {vector} %x{k}, %bits",
+        "shuffle": f"shufflevector {vector} %x{k}, {vector} %factor, <{lanes} x i32> <{exchanged}>",
     }[kind]
 
 

@@ -1,8 +1,9 @@
 """The roofline of a compiled program: the time that it must take at the least, over the time that it takes.
 
-Each step of the program (a kernel, a routine, those of the body of a loop as often as it runs) moves bytes and runs
-vector instructions, which its report counts (`report.costs`). It takes at least as long as the slower of both, at the
-rates that this machine has reached in loops that do nothing else, on as many cores as the step uses.
+Each step of the program (a kernel, a routine, those of the body of a loop as often as it runs) moves bytes, runs vector
+instructions, and reads or writes elements at computed indices, which its report counts (`report.costs`). It takes at
+least as long as the slowest of these, at the rates that this machine has reached in loops that do nothing else, on as
+many cores as the step uses, and as long as its longest chain of instructions that wait for each other.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from itertools import groupby
 from math import exp, log
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -17,7 +19,9 @@ from unittest.mock import patch
 import numpy as np
 
 from benchmarks import peaks
+from benchmarks.index_rates import index_rate
 from benchmarks.instruction_rates import CHAINS, instruction_rate
+from benchmarks.latencies import LATENCIES, latency, seconds_of_hand_off
 from benchmarks.reports.figure import Figure
 from benchmarks.runner import prepared
 from benchmarks.systems import cores
@@ -39,19 +43,24 @@ measurement of rates: some of them fall between whatever else the machine does.
 """
 READING = "Each time is the best round of several, and all rates were measured by the same run."
 BYTES, ARITHMETIC, DIVISIONS, CALL = "bytes", "arithmetic", "divisions", "call"
+INDICES, CHAIN = "indices", "chain"
 """What a program is limited by."""
 
 
 class Rates(NamedTuple):
     """What the machine can do: bytes in a second, by how many they are, and instructions by class.
 
-    All are functions of the number of cores, too. `call` is the time of a call that computes nothing, in seconds.
+    All are functions of the number of cores, too. `latency` has the seconds that the next instruction of a chain waits,
+    `hand_off` is the time of a job on all cores, and `call` that of a call, which compute nothing.
     """
 
     read: Callable[[int, int], float]
     write: Callable[[int, int], float]
     copy: Callable[[int, int], float]
     instructions: Callable[[str, int], float]
+    indices: Callable[[tuple[str, int], int], float]
+    latency: Callable[[str], float]
+    hand_off: float
     call: float
     cores: int
 
@@ -83,13 +92,38 @@ class UnknownLength(Exception):
 
 
 def step_limit(cost: StepCost, rates: Rates) -> Limit:
-    """The least time of one run of a step."""
-    threads = rates.cores if cost.is_shared else 1
+    """The least time of one run of a step.
+
+    On several cores, the others begin after a part of the hand-off, and one may do it all.
+    """
+    alone = step_limit_on(cost, rates, 1)
+    if not cost.is_shared or rates.cores == 1:
+        return alone
+    seconds, by = step_limit_on(cost, rates, rates.cores)
+    late = rates.hand_off / 2 * (rates.cores - 1) / rates.cores
+    return min(alone, Limit(seconds + late, by), key=lambda limit: limit.seconds)
+
+
+def step_limit_on(cost: StepCost, rates: Rates, threads: int) -> Limit:
+    """The least time of one run of a step on so many cores; what it waits for takes no less time on several."""
     return max(
         Limit(seconds_of_bytes(cost, rates, threads), BYTES),
+        Limit(seconds_of_indices(cost, rates, threads), INDICES),
+        Limit(0.0 if cost.loop is not None else seconds_of_chain(cost, rates), CHAIN),
         *limits_of_instructions(cost, rates, threads),
         key=lambda limit: limit.seconds,
     )
+
+
+def seconds_of_indices(cost: StepCost, rates: Rates, threads: int) -> float:
+    """Elements at computed indices, one after the other: each is a load, and perhaps a store, of its own."""
+    rate = lambda found: rates.indices((found.kind, rounded_size(found.nbytes)), threads)
+    return sum([found.elements / rate(found) for found in cost.indexed])
+
+
+def seconds_of_chain(cost: StepCost, rates: Rates) -> float:
+    """Instructions of which each waits for the one before it."""
+    return sum([count * rates.latency(name) for name, count in cost.chain.items()])
 
 
 def seconds_of_bytes(cost: StepCost, rates: Rates, threads: int) -> float:
@@ -120,7 +154,7 @@ def limits_of_instructions(cost: StepCost, rates: Rates, threads: int) -> list[L
     rate = lambda name: rates.instructions(name, threads)
     slow = [name for name in counts if name.startswith(("divide", "sqrt"))]
     return [
-        *[Limit(counts[name] / rate(name), ARITHMETIC) for name in ("multiply", "add") if name in counts],
+        *[Limit(counts[name] / rate(name), ARITHMETIC) for name in ("multiply", "add", "shuffle") if name in counts],
         Limit(sum(counts.values()) / rate("all"), ARITHMETIC),
         Limit(sum([counts[name] / rate(name) for name in slow]), DIVISIONS),
     ]
@@ -128,15 +162,27 @@ def limits_of_instructions(cost: StepCost, rates: Rates, threads: int) -> list[L
 
 def roofline(programs: Sequence[Sequence[StepCost]], rates: Rates) -> Roofline:
     """The least time of programs that are called one after the other."""
-    limits: dict[str, float] = dict.fromkeys((CALL, BYTES, ARITHMETIC, DIVISIONS), 0.0)
+    limits: dict[str, float] = dict.fromkeys((CALL, BYTES, ARITHMETIC, DIVISIONS, INDICES, CHAIN), 0.0)
     for costs in programs:
         limits[CALL] += rates.call
-        for cost in costs:
-            if cost.runs is None:
-                raise UnknownLength(cost.name)
-            limit = step_limit(cost, rates)
-            limits[limit.by] += cost.runs * limit.seconds
+        for _, steps in groupby(costs, lambda cost: cost.loop):
+            for name, seconds in part_limits(list(steps), rates).items():
+                limits[name] += seconds
     return Roofline(sum(limits.values()), limits)
+
+
+def part_limits(costs: Sequence[StepCost], rates: Rates) -> dict[str, float]:
+    """The least time of steps by what limits it: of a loop, whose steps may overlap, or of others."""
+    limits: dict[str, float] = {}
+    chain = 0.0
+    for cost in costs:
+        if cost.runs is None:
+            raise UnknownLength(cost.name)
+        limit = step_limit(cost, rates)
+        limits[limit.by] = limits.get(limit.by, 0.0) + cost.runs * limit.seconds
+        if cost.loop is not None:
+            chain += cost.runs * seconds_of_chain(cost, rates)
+    return {CHAIN: chain} if chain > sum(limits.values()) else limits
 
 
 # The machine, and the programs
@@ -145,7 +191,9 @@ def roofline(programs: Sequence[Sequence[StepCost]], rates: Rates) -> Roofline:
 def machine_rates() -> Rates:
     """The rates of this machine; each is measured when it is first needed."""
     bandwidths = (peaks.read_bandwidth, peaks.write_bandwidth, peaks.copy_bandwidth)
-    return Rates(*[best_of_cores(rate) for rate in (*bandwidths, instruction_rate)], seconds_of_call(), cores())
+    accesses = lambda what, threads: index_rate(*what, threads)
+    found = [best_of_cores(rate) for rate in (*bandwidths, instruction_rate, accesses)]
+    return Rates(*found, latency, seconds_of_hand_off(), seconds_of_call(), cores())
 
 
 def best_of_cores(rate: Callable[[Any, int], float]) -> Callable[[Any, int], float]:
@@ -276,4 +324,13 @@ def rate_figures(rates: Rates) -> list[Figure]:
         for name in CHAINS:
             count = rates.instructions(name, threads) / 1e9
             figures.append(Figure(f"{on}: instructions on vectors, {name}, 10^9 each second", count))
+        for kind in ("read", "added", "moved"):
+            for size in (2**14, 2**18, 2**22):
+                count = rates.indices((kind, size), threads) / 1e9
+                figures.append(
+                    Figure(f"{on}: elements {kind} at indices, of {quantity(size, 'B')}, 10^9 each second", count)
+                )
+    for name in LATENCIES:
+        figures.append(Figure(f"the next instruction waits for: {name}", rates.latency(name), "s"))
+    figures.append(Figure("a job on all cores that computes nothing", rates.hand_off, "s"))
     return [*figures, Figure("a call that computes nothing", rates.call, "s")]

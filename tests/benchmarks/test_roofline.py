@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from benchmarks import roofline
 from benchmarks.instruction_rates import CHAINS
-from benchmarks.roofline import ARITHMETIC, BYTES, CALL, DIVISIONS, Rates, Roofline, Row
+from benchmarks.latencies import LATENCIES
+from benchmarks.roofline import ARITHMETIC, BYTES, CALL, CHAIN, DIVISIONS, INDICES, Rates, Roofline, Row
 
 import wengert as wg
+from wengert.compiler.forms.lowering import Indexed
 from wengert.compiler.program.step_costs import StepCost
 
 CALL_SECONDS = 1e-7
@@ -23,15 +25,21 @@ RATES = Rates(
     write=lambda size, threads: threads * 5e9,
     copy=lambda size, threads: threads * 8e9,
     instructions=slow_rate,
+    indices=lambda what, threads: threads * (1e9 if what[1] <= 2**15 else 2e8),
+    latency=lambda name: 2e-9 if name == "multiply" else 1e-9,
+    hand_off=1e-6,
     call=CALL_SECONDS,
     cores=2,
 )
 
 
-def step(read=0, written=0, runs=1, is_shared=False, **instructions):
-    return StepCost(
-        "kernel.0", runs, read, written, {k.replace("_", " "): v for k, v in instructions.items()}, is_shared
-    )
+HAND_OFF = 2.5e-7
+"""Half of a hand-off, in which one of two cores does nothing."""
+
+
+def step(read=0, written=0, runs=1, is_shared=False, indexed=(), chain=None, loop=None, **instructions):
+    counts = {k.replace("_", " "): v for k, v in instructions.items()}
+    return StepCost("kernel.0", runs, read, written, counts, is_shared, indexed, chain or {}, loop)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +50,13 @@ def step(read=0, written=0, runs=1, is_shared=False, **instructions):
         (step(written=1_000_000), 2e-4, BYTES),
         (step(read=1_000_000, written=1_000_000), 2.5e-4, BYTES),
         (step(read=3_000_000, written=1_000_000), 4.5e-4, BYTES),
-        (step(read=1_000_000, is_shared=True), 5e-5, BYTES),
+        (step(read=1_000_000, is_shared=True), 5e-5 + HAND_OFF, BYTES),
+        (step(read=10_000, is_shared=True), 1e-7, BYTES),  # one core is faster than to wait for the other
+        (step(read=80, indexed=(Indexed("read", 10_000, 1000),)), 1e-6, INDICES),
+        (step(read=80, indexed=(Indexed("added", 10_000, 1000), Indexed("read", 10**6, 1000))), 6e-6, INDICES),
+        (step(read=80, chain={"multiply": 10, "memory": 5}), 2.5e-8, CHAIN),
+        (step(read=80, chain={"multiply": 10}, is_shared=True), 2e-8, CHAIN),
+        (step(read=80, shuffle=1e6), 1e-3, ARITHMETIC),
         (step(read=80, multiply=1e6), 1e-3, ARITHMETIC),
         (step(read=80, multiply=1e6, add=1e6), 2e-3, ARITHMETIC),
         (step(read=80, multiply=1e6, divide_double=1e6), 1e-2, DIVISIONS),
@@ -61,6 +75,17 @@ def test_a_program_takes_the_sum_of_its_steps_and_its_call():
     assert found.limit == ARITHMETIC
     assert roofline.roofline([[]], RATES).seconds == CALL_SECONDS
     assert roofline.roofline([[]], RATES).limit == CALL
+
+
+def test_steps_of_a_loop_take_as_long_as_what_they_wait_for():
+    inner = step(multiply=1e3, runs=10, loop=1)
+    fast, slow = [step(chain={"multiply": count}, loop=1) for count in (1e3, 1e4)]
+    for waiting, seconds, by in ((fast, 1e-5, ARITHMETIC), (slow, 2e-5, CHAIN)):
+        found = roofline.roofline([[inner, waiting]], RATES)
+        assert found.seconds == pytest.approx(seconds + CALL_SECONDS)
+        assert found.limit == by
+    two = [step(chain={"add": 1e6}, loop=1), step(chain={"add": 1e6}, loop=2)]
+    assert roofline.roofline([two], RATES).seconds == pytest.approx(2e-3 + CALL_SECONDS)
 
 
 def test_loops_of_unknown_length_have_no_roofline():
@@ -121,6 +146,7 @@ def test_every_class_of_instructions_has_a_rate():
     counted = {name for cost in found for name in cost.instructions}
     assert {"multiply", "add", "divide double", "sqrt double"} <= counted
     assert counted - {"other"} <= set(CHAINS)
+    assert {name for cost in found for name in cost.chain} <= set(LATENCIES)
 
 
 def test_every_compiled_workload_is_in_the_report():

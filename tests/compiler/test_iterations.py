@@ -100,3 +100,25 @@ def test_steps_that_are_not_elementwise_remain_a_loop():
 def test_a_long_loop_can_be_interrupted_between_its_steps():
     long = steps(lambda s: (s[0] * 0.999,), LONGEST + 1)
     assert f"loop of {LONGEST + 1}" in str(wg.compile(lambda x: long((x,))).report(numbers()))
+
+
+@pytest.mark.parametrize("length", [31, 32, 33, 39, 40, 61])
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda s: (0.5 * (s[0] + 2.0 / s[0]), s[1], s[2]),  # converges
+        lambda s: (-s[0], s[2], s[1]),  # comes again after two steps
+        lambda s: (s[1], s[2], s[0]),  # after three
+        lambda s: (np.where(s[0] > 30.0, s[0], s[0] * s[0] + s[1]), -s[1], s[2] + 1.0),  # never, as steps are counted
+        lambda s: (np.log(s[0]), s[1] * -0.0, s[2]),  # to NaN, and between zeros of both signs
+    ],
+)
+def test_states_that_come_again_are_not_computed_again(body, length):
+    x = numbers() + 2.0
+    with np.errstate(all="ignore"):
+        check(steps(body, length), (x, x[::-1].copy(), numbers()), rtol=1e-14)
+
+
+def test_points_that_escape_at_different_times_take_all_their_steps():
+    a, b = np.meshgrid(np.linspace(-2.0, 0.5, 40), np.linspace(-1.25, 1.25, 30))
+    check(steps(escape, 50), start(a.shape), a, b)

@@ -232,3 +232,13 @@ def test_matrices_beyond_the_limit_are_solved_too():
     x = matrices((3,), 13, np.float64)
     for f in FUNCTIONS.values():
         np.testing.assert_allclose(wg.compile(f)(x), f(x), rtol=1e-7, atol=1e-7 * np.abs(f(x)).max())
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [2, 3, 5, 6])
+def test_results_are_written_in_pieces_of_rows(n, dtype):
+    """Negated inverses of permutations have each element where it belongs, exactly."""
+    for count in (1, 7, 8, 19, 64):
+        orders = np.random.default_rng(count).permuted(np.tile(np.arange(n), (count, 1)), axis=1)
+        matrices = np.eye(n, dtype=dtype)[orders]
+        np.testing.assert_array_equal(wg.compile(lambda x: -np.linalg.inv(x))(matrices), -np.swapaxes(matrices, 1, 2))

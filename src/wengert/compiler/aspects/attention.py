@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from math import prod
-
 from wengert.compiler.forms.blocked_attention import ATTENTION, ATTENTION_PULL
 from wengert.compiler.forms.lowering import lowering
-from wengert.compiler.routines.attention.routine import ATTEND, PULL
+from wengert.compiler.routines.attention.routine import ATTEND, PULL, count_scores
 from wengert.graph.costs import flops
-from wengert.graph.ir import Node, Operation
+from wengert.graph.ir import Operation
 
 lowering.enter(ATTEND, ATTENTION)
 lowering.enter(PULL, ATTENTION_PULL)
-
-
-def pair_flops(query: Node, key: Node, is_causal: bool) -> int:
-    """Two flops for each pair of a query and a key that it sees."""
-    length, keys = query.shape[-2], key.shape[-2]
-    pairs = sum([min(i + 1, keys) for i in range(length)]) if is_causal else length * keys
-    return 2 * prod(query.shape[:-2]) * pairs
 
 
 @flops(ATTENTION)
 def attention_flops(node: Operation) -> int:
     """Those of the products: one for scores, and one for averages of values."""
     query, key, value = node.args[:3]
-    return pair_flops(query, key, node.params["is_causal"]) * (query.shape[-1] + value.shape[-1])
+    return 2 * count_scores(query, key, node.params["is_causal"]) * (query.shape[-1] + value.shape[-1])
 
 
 @flops(ATTENTION_PULL)
 def pull_flops(node: Operation) -> int:
     """Those of five products: scores again, the cotangents of weights, and those of the three operands."""
     _, query, key, value = node.args[:4]
-    return pair_flops(query, key, node.params["is_causal"]) * (3 * query.shape[-1] + 2 * value.shape[-1])
+    return 2 * count_scores(query, key, node.params["is_causal"]) * (3 * query.shape[-1] + 2 * value.shape[-1])

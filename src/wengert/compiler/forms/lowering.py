@@ -13,7 +13,7 @@ operations that have neither.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -176,6 +176,28 @@ class Reduction(Lowering):
         self.fold, self.identity, self.is_ordered = fold, identity, is_ordered
 
 
+class Indexed(NamedTuple):
+    """Elements at computed indices of an array of so many bytes: they are `read`, or a number is `added` to each.
+
+    Elements that are `moved` are distributed: each comes after the one before it with the same digit.
+    """
+
+    kind: Literal["read", "added", "moved"]
+    nbytes: int
+    elements: int
+
+
+class RoutineWork(NamedTuple):
+    """What a routine does besides the flops of its operation.
+
+    Whether it runs on all cores depends on these, unless `is_shared` says it.
+    """
+
+    indexed: tuple[Indexed, ...] = ()
+    exponentials: int = 0
+    is_shared: bool | None = None
+
+
 class Routine(Lowering):
     """A step of its own, on operands in memory, for operations that `is_for` accepts.
 
@@ -183,7 +205,8 @@ class Routine(Lowering):
     which raises the error. `may_fail` and `workspace`, in bytes, are known before. With `reads_transposed`, operands
     may be stored with their last two axes exchanged. `reads_strided` says whether it reads an operand of a shape, by
     its number, with strides: as a part of a larger array. `updates` says whether it may write its result to the memory
-    of its first operand, by the strides of all operands and whether it is in a loop.
+    of its first operand, by the strides of all operands and whether it is in a loop. What it does
+    `beside_flops` is for estimates of time.
     """
 
     def __init__(
@@ -195,8 +218,10 @@ class Routine(Lowering):
         reads_transposed: bool = False,
         reads_strided: Callable[[int, tuple[int, ...], tuple[int, ...]], bool] | None = None,
         updates: Callable[[Operation, Sequence[tuple[int, ...]], bool], bool] | None = None,
+        beside_flops: Callable[[Operation], RoutineWork] = lambda node: RoutineWork(),
     ):
         super().__init__()
+        self.beside_flops = beside_flops
         self.write, self.is_for, self.may_fail, self.workspace = write, is_for, may_fail, workspace
         self.reads_transposed, self.reads_strided, self.updates = reads_transposed, reads_strided, updates
 

@@ -24,7 +24,7 @@ from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, fl
 from wengert.compiler.schedule.gather import IndexedPosition, gather_source
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
-from wengert.compiler.simd.complex_lanes import Complex, constant
+from wengert.compiler.simd.complex_lanes import Complex, constant, parts_of
 from wengert.compiler.simd.lane_operations import (
     gather_lanes,
     load_element,
@@ -34,7 +34,7 @@ from wengert.compiler.simd.lane_operations import (
     store_element,
 )
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
-from wengert.compiler.simd.transposes import LONGEST, SHORTEST, block_start, block_width, join_columns, read_block
+from wengert.compiler.simd.transposes import LONGEST, block_start, block_width, read_block, store_rows
 from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.compiler.small_matrices.call import MatrixCall
 from wengert.graph.ir import Constant, Node, Operation
@@ -272,16 +272,15 @@ class Elements(ElementSources):
         """Write elements of a value that this kernel makes: at once if they are short rows, one after the other."""
         indices = [flat_index(position, node.shape) for position in positions]
         stride, lanes = lane_stride(indices[0])
-        columns = len(values) * (1 + (node.dtype.kind == "c"))
         are_rows = stride == len(values) and indices == [indices[0].plus(k) for k in range(stride)]
-        if not are_rows or lanes == 1 or not 1 < columns < SHORTEST:
+        if not are_rows or lanes == 1 or stride == 1:
             for index, value in zip(indices, values, strict=True):
                 self.store_at(node, index, value)
             return
         type = Type.from_dtype(node.dtype).in_memory
-        rows = join_columns([self.splat(value.to(type.kind), lanes) for value in values])
+        columns = [part for value in values for part in parts_of(self.splat(value.to(type.kind), lanes))]
         start = self.code.offset(self.pointers.target(node), self.evaluate(indices[0], False), type)
-        self.code.store(rows, start, type.align)
+        store_rows(columns, start, type.part)
 
     def store_at(self, node: Node, index: Affine, value: Lanes) -> None:
         """Write an element of a value that this kernel makes, by its index in the value."""

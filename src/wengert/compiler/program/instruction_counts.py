@@ -9,23 +9,33 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 import numpy as np
 
-from wengert.compiler.forms.lowering import Draw, Instructions, Reduction, lowering_of, native_code, write_element
+from wengert.compiler.forms.lowering import (
+    Draw,
+    Instructions,
+    MatrixFunction,
+    Reduction,
+    lowering_of,
+    native_code,
+    write_element,
+)
 from wengert.compiler.machine.target import target_machine, vector_bytes
 from wengert.compiler.machine.translation import optimize
 from wengert.compiler.simd.complex_lanes import constant, from_parts, parts_of
 from wengert.compiler.simd.lanes import Code, Lanes, fma
 from wengert.compiler.simd.types import PTR, Type
+from wengert.compiler.simd.vector_functions import call as call_function
 from wengert.compiler.simd.vector_functions import definitions
+from wengert.compiler.small_matrices.call import MatrixCall
 from wengert.graph.ir import Constant, Node, Operation
 
-MULTIPLY, ADD, DIVIDE, ROOT, OTHER = "multiply", "add", "divide", "sqrt", "other"
+MULTIPLY, ADD, DIVIDE, ROOT, SHUFFLE, OTHER = "multiply", "add", "divide", "sqrt", "shuffle", "other"
 """Classes of instructions; fused multiply-adds are multiplications. Those of divisions and roots end with a type."""
-CLASSES = {"fmul": MULTIPLY, "fadd": ADD, "fsub": ADD, "fdiv": DIVIDE}
+CLASSES = {"fmul": MULTIPLY, "fadd": ADD, "fsub": ADD, "fdiv": DIVIDE, "shufflevector": SHUFFLE}
 INTRINSICS = {"fma": MULTIPLY, "fmuladd": MULTIPLY, "sqrt": ROOT}
 FREE = frozenset(
     ("alloca", "bitcast", "br", "freeze", "getelementptr", "load", "phi", "ret", "sext", "store", "trunc", "zext")
@@ -44,13 +54,31 @@ def add_instructions(total: Count, instructions: Count, times: float) -> None:
         total[name] = total.get(name, 0.0) + count * times
 
 
+class OperationCode(NamedTuple):
+    """The code of an operation: the types of its operands that are not constants, what writes it, and its result."""
+
+    types: list[Type]
+    write: Callable[..., Lanes | list[Lanes]]
+    result: Type | None = None
+
+    def text(self, lanes: int) -> str:
+        """The text of a module with a function of so many lanes."""
+        return write_function([Type(t.kind, lanes) for t in self.types], self.write)
+
+
 def element_instructions(node: Operation) -> Count:
     """The instructions for one element of an elementwise operation: a fraction, as vectors have several."""
+    written = element_code(node)
+    return {} if written is None else count_per_element(written)
+
+
+def element_code(node: Operation) -> OperationCode | None:
+    """The code of an elementwise operation; None if all operands are constants, or it has no code of its own."""
     found = native_code(node)
     if isinstance(found, Draw):
-        return count_per_element([Type("i64")] * 4, lambda *x: found.body(*x, **node.params))
+        return OperationCode([Type("i64")] * 4, lambda *x: found.body(*x, **node.params))
     if not isinstance(found, Instructions):
-        return {}
+        return None
     arguments = [constant_value(a) for a in node.args]
 
     def write(*varying: Lanes) -> Lanes:
@@ -62,7 +90,12 @@ def element_instructions(node: Operation) -> Count:
         return write_element(node, operands)
 
     types = [Type.from_dtype(a.dtype) for a, value in zip(node.args, arguments, strict=True) if value is None]
-    return count_per_element(types, write, Type.from_dtype(node.dtype)) if types else {}
+    return OperationCode(types, write, Type.from_dtype(node.dtype)) if types else None
+
+
+def exponential_instructions(type: Type) -> Count:
+    """The instructions of the exponential of one number."""
+    return count_per_element(OperationCode([type], lambda x: call_function("exp", x), type))
 
 
 def constant_value(node: Node) -> Any:
@@ -72,22 +105,49 @@ def constant_value(node: Node) -> Any:
 
 def fold_instructions(node: Operation, is_fused: bool) -> Count:
     """The instructions that add one element to a reduction; with `is_fused` they add a product."""
+    return count_per_element(fold_code(node, is_fused))
+
+
+def fold_code(node: Operation, is_fused: bool) -> OperationCode:
+    """The code that adds one element to a reduction, or a product."""
     type = Type.from_dtype(node.dtype)
-    if is_fused:
-        return count_per_element([type] * 3, fma)
-    return count_per_element([type] * 2, lowering_of(node, Reduction).fold)
+    return OperationCode([type] * 3, fma) if is_fused else OperationCode([type] * 2, lowering_of(node, Reduction).fold)
 
 
-def count_per_element(types: Sequence[Type], write: Callable[..., Lanes], result: Type | None = None) -> Count:
-    """The instructions that a function writes for operands of these types, for one element."""
-    widest = max([t.part.bits // 8 for t in (*types, *([result] if result else []))])
-    lanes = vector_bytes() // max(widest, NARROWEST)
+def count_per_element(written: OperationCode) -> Count:
+    """The instructions of an operation for one element."""
+    types = [*written.types, *([written.result] if written.result else [])]
+    lanes = vector_bytes() // max(*[t.part.bits // 8 for t in types], NARROWEST)
     found: Count = {}
-    add_instructions(found, count_text(write_function([Type(t.kind, lanes) for t in types], write)), 1 / lanes)
+    add_instructions(found, count_text(written.text(lanes)), 1 / lanes)
     return found
 
 
-def write_function(types: Sequence[Type], write: Callable[..., Lanes]) -> str:
+def matrix_code(nodes: Sequence[Operation]) -> OperationCode:
+    """The code of functions of small matrices, which share the factorizations of their operands.
+
+    The arguments are the elements of all operands, each once.
+    """
+    read = {a: None for node in nodes for a in node.args[: lowering_of(node, MatrixFunction).operands]}
+    kind = "f64" if any(lowering_of(node, MatrixFunction).in_double for node in nodes) else None
+
+    def write(*elements: Lanes) -> list[Lanes]:
+        rest, known, matrices = iter(elements), dict[Any, Any](), dict[Node, list[list[Lanes]]]()
+        for a in read:
+            matrices[a] = [[next(rest) for _ in range(a.shape[-1])] for _ in range(a.shape[-2])]
+        results = []
+        for node in nodes:
+            found = lowering_of(node, MatrixFunction)
+            operands = [matrices[a] for a in node.args[: found.operands]]
+            call = MatrixCall(operands, known, lambda x, _: x, lambda condition, failure: None)
+            results += [x for row in found.body(call, **node.params) for x in row]
+        return results
+
+    sizes = {a: a.shape[-2] * a.shape[-1] for a in read}
+    return OperationCode([Type(kind or Type.from_dtype(a.dtype).kind) for a in read for _ in range(sizes[a])], write)
+
+
+def write_function(types: Sequence[Type], write: Callable[..., Lanes | list[Lanes]]) -> str:
     """The text of a module with a function that stores what `write` computes of its arguments."""
     code = Code()
     parameters, arguments = [], []
@@ -95,7 +155,8 @@ def write_function(types: Sequence[Type], write: Callable[..., Lanes]) -> str:
         names = [f"%x{i}.{k}" for k in range(2 if type.is_complex else 1)]
         parameters += [f"{type.part.text} {name}" for name in names]
         arguments.append(from_parts([Lanes(code, name, type.part) for name in names]))
-    for k, part in enumerate(parts_of(write(*arguments))):
+    results = write(*arguments)
+    for k, part in enumerate(results if isinstance(results, list) else parts_of(results)):
         parameters.append(f"ptr %out{k}")
         code.store(part, Lanes(code, f"%out{k}", PTR))
     texts, declarations = definitions(code.calls)
@@ -117,11 +178,15 @@ def count_text(text: str) -> Count:
     total: Count = {}
     for block in module.get_function("element").blocks:
         instructions = list(block.instructions)
-        called = [callee(i) for i in instructions if i.opcode == "call"]
-        if all(name.startswith("llvm.") for name in called):  # no part for rare arguments
+        if not is_rare(instructions):
             for instruction in instructions:
                 add_instructions(total, classify(instruction), 1)
     return total
+
+
+def is_rare(instructions: Sequence[llvm.ValueRef]) -> bool:
+    """Whether a block is for rare arguments: it calls a function."""
+    return not all(callee(i).startswith("llvm.") for i in instructions if i.opcode == "call")
 
 
 def callee(instruction: llvm.ValueRef) -> str:

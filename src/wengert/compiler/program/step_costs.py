@@ -1,8 +1,9 @@
-"""What each step of a program costs at the least: bytes that it reads and writes, and vector instructions.
+"""What each step of a program costs at the least: bytes, vector instructions, and instructions that wait.
 
 A value that a step reads or writes counts once, with the elements that are used of it; so does an element that is
 computed at several positions. Instructions are on whole vectors, whatever a kernel does. The operations of routines
-count as fused multiply-adds, of which one does two.
+count as fused multiply-adds, of which one does two. Elements at computed indices are counted by themselves, and so is
+the longest chain of instructions of which each waits for the one before it.
 """
 
 from __future__ import annotations
@@ -10,21 +11,29 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
 
 from wengert.compiler.forms.classify import Form
-from wengert.compiler.forms.lowering import MatrixFunction, lowering_of
+from wengert.compiler.forms.lowering import Indexed, MatrixFunction, Routine, RoutineWork, lowering_of, native_code
 from wengert.compiler.forms.prepare import prepare, prepare_body
+from wengert.compiler.kernels.iteration import fewest_steps
 from wengert.compiler.kernels.kernel import KernelText
 from wengert.compiler.kernels.loop_plan import SHARED, LoopPlan
 from wengert.compiler.kernels.row_kernel import RowPlan
 from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.program.chains import Chain, longest_chain, loop_paths, paths_through
 from wengert.compiler.program.instruction_counts import (
     MULTIPLY,
+    SHUFFLE,
     Count,
     add_instructions,
+    count_text,
     element_instructions,
+    exponential_instructions,
     fold_instructions,
+    matrix_code,
 )
 from wengert.compiler.program.memory_plan import is_immediate
 from wengert.compiler.program.program_plan import Plan, branch_pairs, make_plan, stored_base
@@ -46,7 +55,8 @@ class StepCost(NamedTuple):
     """The cost of one step of a program, which runs so often; None if that depends on numbers.
 
     `read` and `written` are bytes, and `instructions` the numbers of instructions on vectors, by class. One that
-    `is_shared` runs on all cores.
+    `is_shared` runs on all cores. A step of a body has the number of its loop among the steps of the program; what all
+    steps of a loop wait for is the `chain` of one of them, which does nothing else.
     """
 
     name: str
@@ -55,6 +65,9 @@ class StepCost(NamedTuple):
     written: int
     instructions: Count
     is_shared: bool
+    indexed: tuple[Indexed, ...] = ()
+    chain: Chain = {}
+    loop: int | None = None
 
 
 def program_costs(
@@ -86,11 +99,16 @@ def loop_lengths(graph: Graph, inputs: Sequence[Any]) -> dict[Operation, int]:
 
 def plan_costs(plan: Plan, runs: int | None, lengths: Mapping[Operation, int]) -> Iterator[StepCost]:
     """The costs of all steps of a plan, with the lengths of its loops that only numbers say."""
-    for step, kernel in zip(plan.schedule.steps, plan.kernels, strict=True):
+    for number, (step, kernel) in enumerate(zip(plan.schedule.steps, plan.kernels, strict=True)):
         if kernel is not None:
             yield kernel_cost(plan, step, kernel, runs)
         elif plan.schedule.forms[step] is Form.LOOP:
-            yield from control_costs(step, runs, lengths.get(step))
+            length = lengths.get(step)
+            for cost in control_costs(step, runs, length):
+                yield cost._replace(loop=number, chain={})
+            if step.primitive is LOOP and not plan.is_body:
+                chain = longest_chain(loop_paths(step, dict.fromkeys(step.args, {}), length)) or {}
+                yield StepCost("chain", runs, 0, 0, {}, False, chain=chain, loop=number)
         else:
             yield routine_cost(plan, step, runs)
     copied = sum(base.nbytes for base, _ in plan.memory.copies)
@@ -124,9 +142,14 @@ def routine_cost(plan: Plan, step: Operation, runs: int | None) -> StepCost:
     operands = {stored_base(schedule, a, step): a for a in step.args}
     read = sum(min(base.nbytes, a.nbytes) for base, a in operands.items())
     results = [step] if step.spec.__class__ is Spec else schedule.outputs_of(step)
-    flops = flops_of(step)
+    flops, lowering = flops_of(step), native_code(step)
     count: Count = {MULTIPLY: flops / 2 / numbers_in_vector(step.args[0])}
-    return StepCost(step.primitive.name, runs, read, sum(r.nbytes for r in results), count, flops >= SHARED)
+    work = lowering.beside_flops(step) if isinstance(lowering, Routine) else RoutineWork()
+    if work.exponentials:
+        add_instructions(count, exponential_instructions(Type.from_dtype(step.args[0].dtype)), work.exponentials)
+    is_shared = flops >= SHARED if work.is_shared is None else work.is_shared
+    written = sum(r.nbytes for r in results)
+    return StepCost(step.primitive.name, runs, read, written, count, is_shared, work.indexed)
 
 
 def numbers_in_vector(node: Node) -> int:
@@ -144,10 +167,17 @@ def kernel_cost(plan: Plan, kernel: Kernel, text: KernelText, runs: int | None) 
     own = {node for part in kernel.parts for node in part.roots} if isinstance(kernel, RowKernel) else set()
     read: Counter[Node] = Counter()
     instructions: Count = {}
+    indexed: list[Indexed] = []
+    computed: set[Node] = set()
     for loop in loops:
         elements = count_elements(loop)
         add_reads(read, loop, elements)
         add_work(instructions, loop, elements)
+        indexed += gathered_elements(loop, elements)
+        computed |= {*(node for node in elements if not loop.sources.is_stored(node)), *loop.kernel.reductions}
+    indexed += scattered_elements(kernel)
+    graph, forms = plan.schedule.graph, plan.schedule.forms
+    paths = paths_through(graph, forms, {node: {} for node in graph.nodes if node not in computed})
     is_in_place = any(step.step is kernel for step, _ in plan.in_place.takers.values())
     scattered = scattered_bytes(kernel, is_in_place)
     kept = [node for node in kernel.roots if node is not kernel.scatter]
@@ -158,6 +188,8 @@ def kernel_cost(plan: Plan, kernel: Kernel, text: KernelText, runs: int | None) 
         sum(node.nbytes for node in kept) + scattered[1],
         instructions,
         text.is_shared,
+        tuple(indexed),
+        longest_chain([paths[node] for node in computed if node in paths]) or {},
     )
 
 
@@ -190,21 +222,15 @@ def add_reads(read: Counter[Node], loop: LoopPlan, elements: dict[Node, int]) ->
 def add_work(instructions: Count, loop: LoopPlan, elements: dict[Node, int]) -> None:
     """Add the instructions of the values that the loops of a kernel compute."""
     forms, iterated = loop.schedule.forms, set()
-    for node, count in elements.items():
-        if loop.sources.is_stored(node) or not isinstance(node, Operation):
-            continue
-        form = forms[node]
-        if form is Form.MATRIX:
-            found = lowering_of(node, MatrixFunction)
-            matrices = math.prod(node.shape[: found.lead(node)])
-            lanes = vector_bytes() / (8 if found.in_double else node.dtype.itemsize)
-            add_instructions(instructions, {MULTIPLY: 1.0}, found.flops(node) * matrices / 2 / lanes)
-        elif form is Form.ITERATED:
+    computed = [node for node in elements if isinstance(node, Operation) and not loop.sources.is_stored(node)]
+    for node in computed:
+        form, count = forms[node], elements[node]
+        if form is Form.ITERATED:
             key = node.params["body"], node.args
             if key not in iterated:
                 iterated.add(key)
                 for operation in node.params["body"].operations:
-                    times = node.params["shape"].length * count
+                    times = fewest_steps(node.params["shape"].length) * count
                     add_instructions(instructions, element_instructions(operation), times)
         elif form is Form.UNROLLED:
             terms = node.args[0].size // max(node.size, 1)
@@ -212,9 +238,50 @@ def add_work(instructions: Count, loop: LoopPlan, elements: dict[Node, int]) -> 
             add_instructions(instructions, fold_instructions(node, is_fused), (terms - 1 + is_fused) * count)
         elif form in (Form.ELEMENT, Form.DRAW):
             add_instructions(instructions, element_instructions(node), count)
+    add_matrix_work(instructions, loop, [node for node in computed if forms[node] is Form.MATRIX])
     for node in (*loop.kernel.reductions, *loop.kernel.sums):
         is_fused = loop.sources.factors(node) is not None
         add_instructions(instructions, fold_instructions(node, is_fused), node.args[0].size)
+
+
+def add_matrix_work(instructions: Count, loop: LoopPlan, nodes: Sequence[Operation]) -> None:
+    """Add those of functions of small matrices: lanes are matrices, whose elements are neighbours in memory."""
+    if not nodes:
+        return
+    written = matrix_code(nodes)
+    lanes = vector_bytes() // (max(t.bits for t in written.types) // 8)
+    matrices = max([math.prod(node.shape[: lowering_of(node, MatrixFunction).lead(node)]) for node in nodes])
+    add_instructions(instructions, count_text(written.text(lanes)), max(matrices / lanes, 1))
+    if matrices >= lanes:
+        read = {a for node in nodes for a in node.args if loop.sources.is_stored(a)}
+        add_instructions(instructions, {SHUFFLE: math.log2(lanes)}, sum(a.size for a in read) / lanes)
+
+
+def gathered_elements(loop: LoopPlan, elements: dict[Node, int]) -> list[Indexed]:
+    """What the loops of a kernel read at computed indices: rows of neighbours count as one element."""
+    found = []
+    for node in elements:
+        if (
+            isinstance(node, Operation)
+            and loop.schedule.forms[node] is Form.GATHER
+            and not loop.sources.is_stored(node)
+        ):
+            found += indexed_elements("read", node.args[0], node.args[1:])
+    return found
+
+
+def scattered_elements(kernel: Kernel) -> list[Indexed]:
+    """What a kernel writes, or adds to, at computed indices."""
+    if kernel.scatter is None:
+        return []
+    written = [Written.by(node) for node in kernel.scatters]
+    return [found for by in written for found in indexed_elements("added", kernel.scatter, by.indices)]
+
+
+def indexed_elements(kind: Literal["read", "added"], array: Node, indices: Sequence[Node]) -> list[Indexed]:
+    """The elements of an array that index arrays select."""
+    count = math.prod(np.broadcast_shapes(*[i.shape for i in indices])) if indices else 0
+    return [Indexed(kind, array.nbytes, count)] if count > 1 else []
 
 
 def scattered_bytes(kernel: Kernel, is_in_place: bool) -> tuple[int, int]:

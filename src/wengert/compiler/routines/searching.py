@@ -1,76 +1,97 @@
-"""Binary search: where numbers belong among sorted ones, for lanes of numbers at a time."""
+"""Binary search: where numbers belong among sorted ones, for several numbers at a time."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from wengert.compiler.forms.lowering import SUPPORTED, Routine
-from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.forms.lowering import SUPPORTED, Indexed, Routine, RoutineWork
+from wengert.compiler.kernels.loop_plan import SHARED
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.program.memory_plan import is_immediate
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.simd.lane_operations import gather_lanes
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, PTR, Type
-from wengert.graph.ir import Operation
+from wengert.graph.ir import Node, Operation
 
 COST = 4
 """The cost of a comparison, with the read before it."""
+LANES, AT_ONCE = 2, 8
+"""The lanes of a vector of numbers, and the vectors that are searched at once.
+
+Lanes are read one by one, which is faster than a gather of more of them; single numbers would have branches.
+"""
+LINE = 64
+"""The bytes of a cache line."""
 
 
-def can_search(node: Operation) -> bool:
+def can_search(a: Node, v: Node) -> bool:
     """Whether the numbers have a supported common dtype, and both operands are in memory."""
-    a, v = node.args
     has_numbers = a.size > 0 and v.size > 0 and {a.dtype.kind, v.dtype.kind} <= set("fi")
-    return has_numbers and common_dtype(node) in SUPPORTED and not is_immediate(a) and not is_immediate(v)
+    return has_numbers and common_dtype(a, v) in SUPPORTED and not is_immediate(a) and not is_immediate(v)
 
 
-def common_dtype(node: Operation) -> np.dtype:
+def common_dtype(a: Node, v: Node) -> np.dtype:
     """The dtype in which numbers are compared."""
-    return np.result_type(*[a.dtype for a in node.args])
+    return np.result_type(a.dtype, v.dtype)
 
 
 def write_search(call: RoutineCall) -> None:
     """Search all numbers, on all cores if they are many."""
     node = call.node
     a, v = node.args
-    kind = Type.from_dtype(common_dtype(node)).kind
-    lanes = vector_bytes() // 8
-    while lanes > v.size:
-        lanes //= 2
+    kind = Type.from_dtype(common_dtype(a, v)).kind
+    lanes = min(LANES, v.size)
+    at_once = min(AT_ONCE, v.size // lanes)
     name = f"wengert.search.{a.dtype.char}.{v.dtype.char}.{a.size}.{v.size}.{node.params['side']}"
     call.define(
-        name, ["ptr %table", "i64 %begin", "i64 %end"], lambda code: write_lanes(code, node, kind, lanes), FEW_PASSES
+        name,
+        ["ptr %table", "i64 %begin", "i64 %end"],
+        lambda code: write_lanes(code, node, kind, lanes, at_once),
+        FEW_PASSES,
     )
     pointers = [operand.pointer for operand in call.operands] + [call.result]
-    call.run_on_all_cores(name, pointers, v.size, lanes, COST * v.size * a.size.bit_length())
+    call.run_on_all_cores(name, pointers, v.size, lanes * at_once, COST * v.size * a.size.bit_length())
 
 
-def write_lanes(code: Code, node: Operation, kind: str, lanes: int) -> None:
-    """The range of numbers that is left is halved, in all lanes at once; the last vector is moved back."""
+def write_lanes(code: Code, node: Operation, kind: str, lanes: int, at_once: int) -> None:
+    """Search several vectors of numbers at once; the last ones are moved back."""
     a, v = node.args
     table, begin, end = [Lanes(code, n, t) for n, t in (("%table", PTR), ("%begin", I64), ("%end", I64))]
     edges, numbers, result = [code.load(code.offset(table, i, PTR), PTR) for i in range(3)]
-    a_type, v_type, index = Type.from_dtype(a.dtype, lanes), Type.from_dtype(v.dtype, lanes), Type("i64", lanes)
-    is_left = node.params["side"] == "left"
+    a_type, v_type = Type.from_dtype(a.dtype), Type.from_dtype(v.dtype, lanes)
+    together = lanes * at_once
+    with code.loop(begin, end, together) as first:
+        i = code.intrinsic("smin", I64, first, first.like(v.size - together)) if v.size % together else first
+        places = [i + k * lanes for k in range(at_once)]
+        read = lambda i: code.load(code.offset(numbers, i, v_type), v_type, v_type.bits // 8).to(kind)
+        found = count_before([read(i) for i in places], edges, a_type, a.size, node.params["side"])
+        for i, count in zip(places, found, strict=True):
+            code.store(count, code.offset(result, i, I64), 8)
 
-    def read(i: Lanes) -> Lanes:
-        size = a_type.bits // 8
+
+def count_before(numbers: Sequence[Lanes], edges: Lanes, element: Type, size: int, side: str) -> list[Lanes]:
+    """How many of some sorted numbers come before each of others: the range that is left is halved, for all at once.
+
+    Each step waits for the one before it, so several searches that do not wait for each other take little longer.
+    """
+    code, kind, lanes = edges.code, numbers[0].type.kind, numbers[0].type.lanes
+
+    def is_before(i: Lanes, x: Lanes) -> Lanes:
         if lanes == 1:
-            return code.load(code.offset(edges, i, a_type), a_type, size).to(kind)
-        return gather_lanes(edges, i, a_type, size, None).to(kind)
+            y = code.load(code.offset(edges, i, element), element).to(kind)
+        else:
+            y = gather_lanes(edges, i, Type(element.kind, lanes), element.bits // 8, None).to(kind)
+        return comes_before(y, x) if side == "left" else ~comes_before(x, y)
 
-    with code.loop(begin, end, lanes) as first:
-        i = code.intrinsic("smin", I64, first, first.like(v.size - lanes)) if v.size % lanes else first
-        x = code.load(code.offset(numbers, i, v_type), v_type, v_type.bits // 8).to(kind)
-        is_before = lambda y: comes_before(y, x) if is_left else ~comes_before(x, y)
-        found, left = code.constant(0, index), a.size
-        while left > 1:
-            half = left // 2
-            found = select(is_before(read(found + (half - 1))), found + half, found)
-            left -= half
-        found = select(is_before(read(found)), found + 1, found)
-        code.store(found, code.offset(result, i, I64), 8)
+    found, left = [code.constant(0, Type("i64", lanes))] * len(numbers), size
+    while left > 1:
+        half = left // 2
+        found = [select(is_before(i + (half - 1), x), i + half, i) for i, x in zip(found, numbers, strict=True)]
+        left -= half
+    return [select(is_before(i, x), i + 1, i) for i, x in zip(found, numbers, strict=True)]
 
 
 def comes_before(x: Lanes, y: Lanes) -> Lanes:
@@ -78,4 +99,12 @@ def comes_before(x: Lanes, y: Lanes) -> Lanes:
     return (x < y) | (y.is_nan() & ~x.is_nan()) if x.type.is_float else x < y
 
 
-SEARCH = Routine(write_search, can_search)
+def search_work(node: Operation) -> RoutineWork:
+    """An element is read in each step, of twice as many cache lines as in the one before."""
+    a, v = node.args
+    steps = a.size.bit_length()
+    indexed = [Indexed("read", min(a.nbytes, LINE << k), v.size) for k in range(steps)]
+    return RoutineWork(tuple(indexed), is_shared=COST * v.size * steps >= SHARED)
+
+
+SEARCH = Routine(write_search, lambda node: can_search(*node.args), beside_flops=search_work)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from wengert.compiler.forms.lowering import SUPPORTED, Routine
+from wengert.compiler.forms.lowering import SUPPORTED, Indexed, Routine, RoutineWork
 from wengert.compiler.forms.sorted_values import SORT
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.call import RoutineCall
@@ -358,4 +358,15 @@ def write_starts(code: Code, counts: Lanes) -> None:
         code.store(start + count, total)
 
 
-BY_DIGITS = Routine(write_sort, can_sort, workspace=workspace)
+def sorting_work(node: Operation) -> RoutineWork:
+    """All digits are counted, and then each is sorted by, if the numbers differ in all of them."""
+    rows, key = Rows.of(node), key_of(node)
+    if rows.n <= SHORT:
+        return RoutineWork(is_shared=digit_parts(node) > 1)
+    digits = -(-key.bits // DIGIT)
+    count = digits * node.args[0].size
+    counted = Indexed("added", 4 * digits * VALUES, count)
+    return RoutineWork((counted, Indexed("moved", row_workspace(node) // 2, count)), is_shared=digit_parts(node) > 1)
+
+
+BY_DIGITS = Routine(write_sort, can_sort, workspace=workspace, beside_flops=sorting_work)

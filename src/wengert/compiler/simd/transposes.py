@@ -1,13 +1,14 @@
-"""Columns of short rows in memory as lanes: neighbouring elements are read, and transposed in registers.
+"""Columns of short rows in memory as lanes: neighbouring elements are read or written, and transposed in registers.
 
 Lanes that are a row apart could be gathered, which takes an instruction and an access of memory for each lane. Here the
 rows of all lanes are read as vectors of a few columns, which become as many vectors of lanes by log2(columns) exchanges
-of blocks. Very short rows are read as one vector, of which each column is every n-th element.
+of blocks. Very short rows are read as one vector, of which each column is every n-th element. Rows are written in the
+same ways.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.lane_operations import pick_lanes
@@ -47,12 +48,35 @@ def read_block(read: ReadMemory, stride: int, type: Type) -> list[Lanes]:
     return exchange_blocks(groups)
 
 
+def store_rows(columns: list[Lanes], start: Lanes, type: Type) -> None:
+    """Write the rows of columns one after the other, from the first element on, whose type is given."""
+    code = start.code
+    if len(columns) < SHORTEST:
+        code.store(join_columns(columns), start, type.align)
+        return
+    for row, column, piece in split_rows(columns):
+        code.store(piece, code.offset(start, row * len(columns) + column, type), type.align)
+
+
 def join_columns(columns: list[Lanes]) -> Lanes:
     """The rows of few columns one after the other: the inverse of `read_block` for rows that are read as one vector."""
-    parts = [part for x in columns for part in ((x.real, x.imag) if isinstance(x, Complex) else (x,))]
-    count, lanes = len(parts), parts[0].type.lanes
-    padded = parts + parts[-1:] * ((1 << (count - 1).bit_length()) - count)
+    count, lanes = len(columns), columns[0].type.lanes
+    padded = columns + columns[-1:] * ((1 << (count - 1).bit_length()) - count)
     return pick_lanes(join_lanes(padded), [k * lanes + i for i in range(lanes) for k in range(count)])
+
+
+def split_rows(columns: list[Lanes]) -> Iterator[tuple[int, int, Lanes]]:
+    """The rows of columns in pieces of neighbouring elements, with the row and the first column of each.
+
+    It is the inverse of `read_block`, for blocks of as many columns as are left.
+    """
+    lanes, start = columns[0].type.lanes, 0
+    while start < len(columns):
+        width = 1 << (min(len(columns) - start, lanes).bit_length() - 1)
+        for i, group in enumerate(exchange_blocks(columns[start : start + width])):
+            for j in range(0, lanes, width):
+                yield i + j, start, pick_lanes(group, range(j, j + width))
+        start += width
 
 
 def join_lanes(parts: list[Lanes]) -> Lanes:

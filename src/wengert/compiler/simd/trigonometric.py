@@ -81,6 +81,10 @@ CHUNKS = 5
 TABLE = _two_over_pi(20 + CHUNKS)
 
 
+EIGHTH = 0.785
+"""Below an eighth of a turn: numbers up to it are zero quarter turns, and themselves the rest."""
+
+
 class Angle(NamedTuple):
     """An argument as quarter turns, modulo four in the last two bits of integers, and a rest in two parts."""
 
@@ -101,6 +105,22 @@ def _reduce_small(x: Lanes) -> Angle:
     high = first - second
     low = ((first - high) - second) - fma(n, p3, lost)
     return Angle(shifted.bits(), Double(high, low))
+
+
+def _reduce_if_needed(x: Lanes) -> Angle:
+    """The same angle; one number that is its own rest does not wait for the reduction, as in a loop of such numbers."""
+    if x.type.lanes > 1:
+        return _reduce_small(x)
+    code = x.code
+    rounder = x.like(PRECISIONS[x.type.kind].rounder).bits()
+    values = rounder, x, x.like(0.0)
+    variables = [code.variable(value.type, value) for value in values]
+    with code.when(x > EIGHTH):
+        quarters, rest = _reduce_small(x)
+        for variable, value in zip(variables, (quarters, *rest), strict=True):
+            code.store(value, variable)
+    quarters, high, low = [code.load(v, value.type) for v, value in zip(variables, values, strict=True)]
+    return Angle(quarters, Double(high, low))
 
 
 def _reduce_huge(x: Lanes) -> Angle:
@@ -208,7 +228,7 @@ def _tan(x: Lanes, angle: Angle) -> Lanes:
 
 def _of_any_size(x: Lanes, name: str, function: Callable[[Lanes, Angle], Lanes]) -> Lanes:
     size = x.abs()
-    return replace_rare(function(x, _reduce_small(size)), size >= PRECISIONS[x.type.kind].limit, f"{name}.huge", x)
+    return replace_rare(function(x, _reduce_if_needed(size)), size >= PRECISIONS[x.type.kind].limit, f"{name}.huge", x)
 
 
 def _huge(x: Lanes, name: str, function: Callable[[Lanes, Angle], Lanes]) -> Lanes:

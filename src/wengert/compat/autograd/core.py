@@ -241,6 +241,4 @@ def defjvp(fun: Any, *jvpmakers: Any, argnums: Iterable[int] | None = None) -> N
 
 def def_linear(fun: Any) -> None:
     """Say that a function is linear in each of its arguments."""
-    defjvp_argnum(
-        fun, lambda argnum, tangent, ans, args, kwargs: fun(*subval(args, argnum, tangent), **kwargs)
-    )
+    defjvp_argnum(fun, lambda argnum, tangent, ans, args, kwargs: fun(*subval(args, argnum, tangent), **kwargs))

@@ -188,10 +188,10 @@ vector_jacobian_product = tensor_jacobian_product
 
 
 @unary_to_nary
-def make_jvp_reversemode(fun: Function, x: Any) -> tuple[Function, Any]:
+def make_jvp_reversemode(fun: Function, x: Any) -> Function:
     """A function that multiplies vectors by the Jacobian at x, as the transpose of the backward pass."""
     vjp, value = core.make_vjp(fun, x)
-    return core.make_vjp(vjp, vspace(value).zeros())
+    return core.make_vjp(vjp, vspace(value).zeros())[0]
 
 
 def make_ggnvp(

@@ -141,9 +141,7 @@ class UserCall:
         """The cotangents of the live arrays x, for cotangents t of the results."""
         if self.function.vjps is None:
             return self.pull_by_jvps(t, x, out, live)
-        g = tree.unflatten(
-            self.structure_out, [zeros_like(y) if c is None else c for c, y in zip(t, out, strict=True)]
-        )
+        g = tree.unflatten(self.structure_out, [zeros_like(y) if c is None else c for c, y in zip(t, out, strict=True)])
         argnums = self.live_argnums(live)
 
         def rule(g: Any, ans: Any, *args: Any) -> tuple[Any, ...]:
@@ -230,6 +228,7 @@ def run_rule(rule: Callable[..., Any], name: str, *args: Any) -> Any:
 
 
 def is_number(x: Any) -> bool:
+    """Whether x is a number of Python."""
     return isinstance(x, float | int | complex)
 
 

@@ -75,7 +75,9 @@ class VSpace:
 
     def ones(self) -> Any:
         """Ones; 1 + 1j where numbers are complex."""
-        return self._build([np.full(spec.shape, 1 + 1j if spec.dtype.kind == "c" else 1, spec.dtype) for spec in self.specs])
+        return self._build(
+            [np.full(spec.shape, 1 + 1j if spec.dtype.kind == "c" else 1, spec.dtype) for spec in self.specs]
+        )
 
     def randn(self) -> Any:
         """Numbers of the standard normal distribution, from NumPy's global generator."""
@@ -121,7 +123,7 @@ class VSpace:
 
 def random_array(spec: Spec) -> np.ndarray:
     """An array of numbers of the standard normal distribution."""
-    draw = lambda: np.asarray(np.random.randn(*spec.shape))  # noqa: NPY002  # as in the peer
+    draw = lambda: np.asarray(np.random.randn(*spec.shape))  # as in the peer
     return (draw() + 1j * draw() if spec.dtype.kind == "c" else draw()).astype(spec.dtype)
 
 

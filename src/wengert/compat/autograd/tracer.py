@@ -28,10 +28,10 @@ __getattr__ = without(__name__, ABSENT)
 
 
 class BoxClass(type):
-    """The class of `Box` and its like: their instances are the values of Wengert."""
+    """The class of `Box` and its like: their instances are the values of Wengert that can have a derivative."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Array)
+        return isbox(instance)
 
 
 class Box(metaclass=BoxClass):
@@ -57,7 +57,7 @@ def isbox(x: Any) -> bool:
     >>> isbox(1.0)
     False
     """
-    return isinstance(x, Array)
+    return isinstance(x, Array) and x.dtype.kind in "fc"
 
 
 def getval(x: Any) -> Any:

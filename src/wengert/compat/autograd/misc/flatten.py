@@ -62,9 +62,7 @@ def rebuild(value: Any, leaves: Iterator[Any]) -> Any:
     return leaf[()] if isinstance(leaf, np.ndarray) and not leaf.ndim else leaf
 
 
-def flatten_func(
-    func: Callable[..., Any], example: Any
-) -> tuple[Callable[..., Any], Callable[[Any], Any], Any]:
+def flatten_func(func: Callable[..., Any], example: Any) -> tuple[Callable[..., Any], Callable[[Any], Any], Any]:
     """A function of a tree as one of vectors, the function that makes trees of vectors, and the example as a vector."""
     vector, unflatten = flatten(example)
     return lambda x, *args: flatten(func(unflatten(x), *args))[0], unflatten, vector

@@ -34,9 +34,7 @@ def unflatten_optimizer(optimize: Callable[..., Any]) -> Callable[..., Any]:
     return optimize_tree
 
 
-def descend(
-    grad: Gradient, x: Any, callback: Callback | None, num_iters: int, step: Callable[[int, Any], Any]
-) -> Any:
+def descend(grad: Gradient, x: Any, callback: Callback | None, num_iters: int, step: Callable[[int, Any], Any]) -> Any:
     """The vector after `num_iters` steps; `step(i, g)` is the change for the gradient g."""
     for i in range(num_iters):
         g = grad(x, i)

@@ -51,7 +51,11 @@ def match_complex(target: Any, x: Any) -> Any:
 
 
 def repeat_to_match_shape(
-    g: Any, shape: tuple[int, ...], dtype: Any, axis: Any, keepdims: Any  # noqa: ARG001  # the peer's
+    g: Any,
+    shape: tuple[int, ...],
+    dtype: Any,  # noqa: ARG001  # the peer's
+    axis: Any,
+    keepdims: Any,  # noqa: ARG001  # the peer's
 ) -> tuple[Any, int]:
     """The result of a reduction repeated along the reduced axes, and how often each element appears."""
     if not shape:

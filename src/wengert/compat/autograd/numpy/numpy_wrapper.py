@@ -39,7 +39,7 @@ def on_values(function: Callable[..., Any], operation: Callable[..., Any]) -> Ca
         try:
             return function(*args, **kwargs)
         except TrackedValueError:
-            if not builtins.any(map(holds_value, args)):
+            if not builtins.any(map(holds_value, (*args, *kwargs.values()))):
                 raise
             return operation(*map(stack_lists, args), **kwargs)
 

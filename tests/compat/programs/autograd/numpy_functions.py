@@ -20,8 +20,8 @@ def weighted(y):
     return np.sum(y * weights[: y.shape[0]])
 
 
-UNARY = """sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arctanh exp exp2 expm1 log log2 log10 log1p sqrt square
-reciprocal negative abs fabs degrees radians deg2rad rad2deg sinc""".split()
+UNARY = """sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arctanh exp exp2 expm1 log log2 log10 log1p sqrt
+square reciprocal negative abs fabs degrees radians deg2rad rad2deg sinc""".split()
 BINARY = "add subtract multiply divide power maximum minimum fmax fmin logaddexp logaddexp2 arctan2 hypot mod".split()
 results = {name: grad(lambda a, f=getattr(np, name): weighted(f(a)))(x) for name in UNARY}
 for name in BINARY:

@@ -5,6 +5,7 @@ libraries that import `autograd` itself. Its functions are operations of Wengert
 runs under `wg.vmap`, in `wg.compile`, and beside other functions of Wengert.
 """
 
+from wengert.compat.autograd import extend, numpy
 from wengert.compat.autograd.builtins import dict, isinstance, list, tuple, type
 from wengert.compat.autograd.differences import ABSENT
 from wengert.compat.autograd.differential_operators import (
@@ -37,6 +38,7 @@ __all__ = [
     "deriv",
     "dict",
     "elementwise_grad",
+    "extend",
     "grad",
     "grad_and_aux",
     "grad_named",
@@ -53,6 +55,7 @@ __all__ = [
     "make_jvp_reversemode",
     "make_vjp",
     "multigrad_dict",
+    "numpy",
     "primitive",
     "tensor_jacobian_product",
     "tuple",

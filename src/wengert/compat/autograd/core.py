@@ -12,10 +12,8 @@ import numpy as np
 from wengert.compat.autograd.differences import ABSENT
 from wengert.compat.autograd.operations import SparseObject, UserOperation
 from wengert.compat.autograd.spaces import VSpace, vspace
-from wengert.compat.autograd.tracer import JVPNode, VJPNode
-from wengert.compat.autograd.tracer import primitive as primitive
-from wengert.compat.autograd.util import func as func
-from wengert.compat.autograd.util import subval
+from wengert.compat.autograd.tracer import Box, JVPNode, Node, VJPNode, getval, isbox, primitive, toposort, trace
+from wengert.compat.autograd.util import func, subval
 from wengert.compat.differences import without
 from wengert.core.array import Array
 from wengert.core.errors import user_error
@@ -39,7 +37,9 @@ from wengert.transforms.gradients import Tape
 from wengert.transforms.products import push_forward
 
 __all__ = [
+    "Box",
     "JVPNode",
+    "Node",
     "SparseObject",
     "VJPNode",
     "VSpace",
@@ -50,8 +50,15 @@ __all__ = [
     "defvjp",
     "defvjp_argnum",
     "defvjp_argnums",
+    "func",
+    "getval",
+    "isbox",
     "make_jvp",
     "make_vjp",
+    "primitive",
+    "subval",
+    "toposort",
+    "trace",
     "vspace",
 ]
 

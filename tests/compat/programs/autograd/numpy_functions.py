@@ -168,4 +168,7 @@ results["dirichlet"] = grad(lambda a: stats.dirichlet.logpdf(x / np.sum(x), a))(
 normal = stats.multivariate_normal.logpdf
 points = np.array([[0.1, 0.2, 0.3], [1.0, -1.0, 0.5]])
 results["multivariate_normal"] = list(grad(lambda a, mu: weighted(normal(a, mu, positive)), (0, 1))(points, b))
+results["singular"] = grad(lambda a: weighted(normal(a, b, np.ones((3, 3)), True)))(points)
+results["entropy"] = grad(lambda a: stats.multivariate_normal.entropy(b, a))(positive)
+results["cholesky alone"] = grad(lambda a: weighted(np.linalg.cholesky(a)))(positive)
 results["its covariance"] = grad(lambda a: weighted(normal(points, b, np.dot(a, a.T) + np.eye(3))))(m)

@@ -8,4 +8,7 @@ from wengert.compat.differences import without
 __all__ = ["fft", "linalg", "numpy_boxes", "numpy_vjps", "numpy_vspaces", "numpy_wrapper", "random"]
 __all__ += numpy_wrapper.__all__
 
+MIRRORS = "numpy"
+"""The module whose names are here."""
+
 __getattr__ = without(__name__, ABSENT)

@@ -10,4 +10,7 @@ __all__ = [*np.fft.__all__]
 
 wrap_namespace(vars(np.fft), globals())
 
+MIRRORS = "numpy.fft"
+"""The module whose names are here."""
+
 __getattr__ = without(__name__, ABSENT)

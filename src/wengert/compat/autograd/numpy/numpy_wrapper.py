@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
+from wengert.compat.autograd.differences import ABSENT
 from wengert.compat.autograd.tracer import notrace_primitive
+from wengert.compat.differences import without
 from wengert.core.array import FUNCTIONS, UFUNCS, Array
 from wengert.core.errors import TrackedValueError
 from wengert.core.levels import bottom_array
@@ -25,6 +27,11 @@ __all__ = sorted(
     }
     | {"array_from_args", "concatenate_args", "make_diagonal", "metadata", "row_stack", "wrap_namespace"}
 )
+
+MIRRORS = "numpy"
+"""The module whose names are here."""
+
+__getattr__ = without(__name__, ABSENT)
 
 
 def on_values(function: Callable[..., Any], operation: Callable[..., Any]) -> Callable[..., Any]:
@@ -109,6 +116,21 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, **kwargs: Any) -> Any:
     return wg.broadcast_to(value, shape if isinstance(shape, builtins.tuple) else (shape,))
 
 
+def of_iterables(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that joins arrays as one that also takes them from a generator."""
+
+    @wraps(function)
+    def join(arrays: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
+        is_sequence = isinstance(arrays, builtins.list | builtins.tuple | np.ndarray | Array)
+        return function(arrays if is_sequence else list(arrays), *args, **kwargs)
+
+    return join
+
+
+for name in ("column_stack", "concatenate", "dstack", "hstack", "stack", "vstack"):
+    globals()[name] = of_iterables(globals()[name])
+
+
 def array_from_args(array_args: tuple[Any, ...], array_kwargs: dict[str, Any], *args: Any) -> Any:
     """The array of these elements."""
     return array(list(args), *array_args, **array_kwargs)
@@ -154,6 +176,20 @@ def make_diagonal(D: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> An
         raise NotImplementedError("make_diagonal is for offset=0, axis1=-1, axis2=-2")
     D = asarray(D)
     return D[..., None] * np.eye(D.shape[-1])
+
+
+def clip(a: Any, a_min: Any = None, a_max: Any = None, **kwargs: Any) -> Any:
+    """The numbers between two bounds. The derivative of a number at a bound is zero.
+
+    >>> clip(array([-1.0, 0.5, 2.0]), 0.0, 1.0)
+    array([0. , 0.5, 1. ])
+    """
+    if not holds_value(a) or holds_value([a_min, a_max]):
+        return wg.clip(a, a_min, a_max) if holds_value([a, a_min, a_max]) else np.clip(a, a_min, a_max, **kwargs)
+    value = array(a)
+    clipped = wg.clip(wg.stop_gradient(value), a_min, a_max)
+    is_free = wg.logical_and(*[clipped != bound if bound is not None else True for bound in (a_min, a_max)])
+    return wg.where(is_free, value, clipped)
 
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:

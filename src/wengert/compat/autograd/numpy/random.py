@@ -10,4 +10,7 @@ __all__ = [*np.random.__all__]
 
 wrap_namespace(vars(np.random), globals())
 
+MIRRORS = "numpy.random"
+"""The module whose names are here."""
+
 __getattr__ = without(__name__, ABSENT)

@@ -14,4 +14,7 @@ for name in __all__:
     differentiable = not isinstance(function, type) and hasattr(linalg, name)
     globals()[name] = on_values(function, getattr(linalg, name)) if differentiable else function
 
+MIRRORS = "scipy.linalg"
+"""The module whose names are here."""
+
 __getattr__ = without(__name__, ABSENT)

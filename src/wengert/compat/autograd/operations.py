@@ -9,8 +9,9 @@ cotangents. Cotangents follow the transpose convention here as there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import update_wrapper
+from functools import cached_property, update_wrapper
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -95,8 +96,10 @@ def run_user_operation(primitive: Primitive, top: Array, x: tuple[Any, ...], par
     """An operation on values, of which `top` has the highest level; the tape keeps which arrays are live."""
     if (trace := recording.capturing_trace(top.level, x)) is not None:
         return trace.run(primitive, x, params)
-    live = tuple([is_own(a, Tensor, top.level) and a.node is not None for a in x])
-    return top.process(primitive, top.level, x, params | {"live": live})
+    params = {"call": params["call"]}
+    if isinstance(top, Tensor):
+        params["live"] = tuple([is_own(a, Tensor, top.level) and a.node is not None for a in x])
+    return top.process(primitive, top.level, x, params)
 
 
 class UserCall:
@@ -109,6 +112,18 @@ class UserCall:
         self.leaves = [ARRAY if isinstance(leaf, SHAPED) else leaf for leaf in leaves]
         owners = [n for n, child in enumerate(structure.children) for _ in range(child.size)]
         self.argnums = [n for n, leaf in zip(owners, self.leaves, strict=True) if leaf is ARRAY]  # of each array
+
+    @cached_property
+    def name_in_graphs(self) -> str:
+        """A string that no other call has: nothing is known of what the function does."""
+        return f"{self.function.name} {uuid4().hex}"
+
+    def token(self) -> str:
+        """What stands for the call in the fingerprint of a graph."""
+        return self.name_in_graphs
+
+    def __repr__(self) -> str:
+        return f"<call of {self.function.name}>"
 
     def assemble(self, arrays: Iterable[Any], rest: Callable[[Any], Any] = lambda leaf: leaf) -> tuple[Any, ...]:
         """The arguments with these arrays in them; `rest` is applied to the other leaves."""

@@ -34,7 +34,7 @@ def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:
 
     def unflatten(vector: Any) -> Any:
         parts = [vector[start:end] for start, end in zip([0, *ends], ends, strict=False)]
-        return rebuild(value, iter([wg.reshape(part, shape) for part, shape in zip(parts, shapes, strict=True)]))
+        return with_leaves(value, iter([wg.reshape(part, shape) for part, shape in zip(parts, shapes, strict=True)]))
 
     return vector, unflatten
 
@@ -50,13 +50,13 @@ def sorted_leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
-def rebuild(value: Any, leaves: Iterator[Any]) -> Any:
+def with_leaves(value: Any, leaves: Iterator[Any]) -> Any:
     """A tree like `value` with other leaves, in the order of `sorted_leaves`."""
     if isinstance(value, dict):
-        parts = {key: rebuild(value[key], leaves) for key in sorted(value)}
+        parts = {key: with_leaves(value[key], leaves) for key in sorted(value)}
         return {key: parts[key] for key in value}
     if isinstance(value, list | tuple):
-        rebuilt = [rebuild(part, leaves) for part in value]
+        rebuilt = [with_leaves(part, leaves) for part in value]
         return type(value)(*rebuilt) if hasattr(value, "_fields") else type(value)(rebuilt)
     leaf = next(leaves)
     return leaf[()] if isinstance(leaf, np.ndarray) and not leaf.ndim else leaf

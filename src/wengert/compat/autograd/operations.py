@@ -191,7 +191,8 @@ class UserCall:
             return self.push_by_vjps(i, t, x, out)
         argnum = self.argnums[i]
         tangents = self.assemble(
-            [t if k == i else zeros_like(v) for k, v in enumerate(x)], lambda leaf: 0.0 if is_number(leaf) else leaf
+            [t if k == i else zeros_like(v) for k, v in enumerate(x)],
+            lambda leaf: 0.0 if is_python_number(leaf) else leaf,
         )
 
         def rule(tangent: Any, ans: Any, *args: Any) -> Any:
@@ -201,7 +202,9 @@ class UserCall:
         ans = tree.unflatten(self.structure_out, out)
         name = f"{self.function.name}_jvp"
         pushed = tree.flatten(run_rule(rule, name, tangents[argnum], ans, *self.assemble(x)))[0]
-        return tuple([fit_tangent(np.asarray(c) if is_number(c) else c, y) for c, y in zip(pushed, out, strict=True)])
+        return tuple(
+            [fit_tangent(np.asarray(c) if is_python_number(c) else c, y) for c, y in zip(pushed, out, strict=True)]
+        )
 
     def push_by_vjps(self, i: int, t: Any, x: Sequence[Any], out: Sequence[Any]) -> tuple[Any, ...]:
         """The same by the transpose of the rule that pulls."""
@@ -242,7 +245,7 @@ def run_rule(rule: Callable[..., Any], name: str, *args: Any) -> Any:
         return opaque(*args)
 
 
-def is_number(x: Any) -> bool:
+def is_python_number(x: Any) -> bool:
     """Whether x is a number of Python."""
     return isinstance(x, float | int | complex)
 

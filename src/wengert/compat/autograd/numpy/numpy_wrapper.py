@@ -35,14 +35,14 @@ __getattr__ = without(__name__, ABSENT)
 
 
 def on_values(function: Callable[..., Any], operation: Callable[..., Any]) -> Callable[..., Any]:
-    """A NumPy function that is an operation of the table where an argument is a value or a list of values."""
-    is_ufunc = isinstance(function, np.ufunc)
+    """A function of NumPy or SciPy that is an operation where an argument is a value or a list of values."""
+    keeps_keywords = isinstance(function, np.ufunc)  # they are NumPy's to interpret
 
     @wraps(function, updated=())
     def dispatch(*args: Any, **kwargs: Any) -> Any:
         for a in args:
             if isinstance(a, Array):
-                return function(*args, **kwargs) if kwargs and is_ufunc else operation(*args, **kwargs)
+                return function(*args, **kwargs) if kwargs and keeps_keywords else operation(*args, **kwargs)
         try:
             return function(*args, **kwargs)
         except TrackedValueError:
@@ -53,13 +53,28 @@ def on_values(function: Callable[..., Any], operation: Callable[..., Any]) -> Ca
     return dispatch
 
 
+def unary_on_values(function: np.ufunc, operation: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for a ufunc of one argument, with as little as possible between a call and its operation."""
+    general = on_values(function, operation)
+
+    @wraps(function, updated=())
+    def dispatch(x: Any, /, out: Any = None, *, dtype: Any = None, where: Any = True) -> Any:
+        if isinstance(x, Array) and dtype is None and out is None and where is True:
+            return operation(x)
+        given = {"out": out, "dtype": dtype, "where": where}
+        return general(x, **{name: value for name, value in given.items() if value is not None and value is not True})
+
+    return dispatch
+
+
 def wrap_namespace(old: Mapping[str, Any], new: dict[str, Any]) -> None:
     """Copy the public names of a module of NumPy or SciPy; functions that the table has become operations."""
     for name, value in old.items():
         if name.startswith("_") or isinstance(value, ModuleType):
             continue
         operation = UFUNCS.get(value) if isinstance(value, np.ufunc) else lookup_function(value)
-        new[name] = value if operation is None else on_values(value, operation)
+        wrap = unary_on_values if isinstance(value, np.ufunc) and value.nin == value.nout == 1 else on_values
+        new[name] = value if operation is None else wrap(value, operation)
 
 
 def lookup_function(value: Any) -> Callable[..., Any] | None:

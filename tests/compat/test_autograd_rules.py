@@ -125,6 +125,25 @@ def test_complex_rules_are_not_conjugated():
     np.testing.assert_allclose(ours, wanted)
 
 
+def test_methods():
+    class Scaled:
+        factor = 3.0
+
+        @extend.primitive
+        def times(self, x):
+            return self.factor * np.asarray(x)
+
+    extend.defvjp(Scaled.times, None, lambda ans, self, x: lambda g: self.factor * g)
+    np.testing.assert_array_equal(autograd.grad(lambda x: anp.sum(Scaled().times(x)))(X), [3.0, 3.0, 3.0])
+
+
+def test_cotangents_have_the_shape_of_the_result():
+    vjp, _ = autograd.make_vjp(lambda x: x**2)(X)
+    np.testing.assert_allclose(vjp(1.0), 2.0 * X)
+    with pytest.raises(ValueError, match="cotangent"):
+        vjp(np.ones((2, 3)))
+
+
 def test_sparse_cotangents():
     first = extend.primitive(lambda x: np.asarray(x)[0] * 1.0)
 

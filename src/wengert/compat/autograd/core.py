@@ -20,11 +20,11 @@ from wengert.core.errors import user_error
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure
 from wengert.modes import recording
-from wengert.modes.backward import conform
 from wengert.modes.forward import add_tangents
 from wengert.modes.in_place import snapshot
 from wengert.modes.tensor import Tensor
 from wengert.ops.shape.casting import astype
+from wengert.ops.shape.reshaping import broadcast_to
 from wengert.transforms.boundary import (
     check_directions,
     flatten_arrays,
@@ -117,8 +117,9 @@ def make_vjp(fun: Callable[[Any], Any], x: Any) -> tuple[Callable[[Any], Any], A
 
     def vjp(g: Any) -> Any:
         leaves, structure = flatten_arrays(g)
-        fitted = [conform(t, s.shape, s.dtype) for t, s in zip(leaves, specs, strict=True)]
-        given = check_directions("cotangent", unflatten_arrays(structure, fitted), recorded.structure_out, specs)
+        if len(leaves) == len(specs) == 1 and not leaves[0].ndim:
+            leaves = [broadcast_to(leaves[0], specs[0].shape)]  # a number stands for an array of it
+        given = check_directions("cotangent", unflatten_arrays(structure, leaves), recorded.structure_out, specs)
         return recorded.pull(given, given, retain=True)
 
     return vjp, recorded.value

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, update_wrapper
+from types import MethodType
 from typing import Any
 from uuid import uuid4
 
@@ -66,6 +67,10 @@ class UserOperation:
         arrays = [leaf for leaf in leaves if isinstance(leaf, SHAPED)]
         outs = self.primitive_of_arity(len(arrays)).op(*arrays, call=call)
         return tree.unflatten(call.structure_out, outs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """A method, if the function was defined in a class."""
+        return self if instance is None else MethodType(self, instance)
 
     def primitive_of_arity(self, n: int) -> Primitive:
         """The operation of the engine for calls with n arrays."""

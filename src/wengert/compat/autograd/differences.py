@@ -16,7 +16,7 @@ DIFFERENCES: list[Difference] = [
         "the same, with other words in the warning",
     ),
     Difference("ties of `max`, `min`, `maximum`, `minimum`", "shared equally", "the same, as everywhere in Wengert"),
-    Difference("`clip` at a bound", "derivative 0", "the same; `wg.clip` has 1/2"),
+    Difference("`np.clip` at a bound", "derivative 0", "the same; the method `x.clip` and `wg.clip` have 1/2"),
     Difference(
         "`linalg.cholesky`, which reads the lower triangle",
         "a symmetric gradient",

@@ -97,9 +97,12 @@ def test_a_rule_of_plain_arrays_runs_in_batches_and_compiled():
     np.testing.assert_allclose(wg.compile(autograd.grad(f))(a), wanted, rtol=1e-12)
 
 
-def test_its_second_derivative_is_an_error_and_not_a_wrong_number():
+def test_other_derivatives_of_it_are_errors_and_not_wrong_numbers():
     with pytest.raises(wg.TrackedValueError):
         autograd.hessian(inverse_by_lapack())(np.eye(3))
+    with pytest.raises(wg.TrackedValueError) as found:
+        autograd.make_jvp(inverse_by_lapack())(np.eye(3))(np.ones((3, 3)))
+    assert "or use defjvp" in found.value.__notes__[0]
 
 
 def test_trees_and_several_results():

@@ -215,7 +215,14 @@ class UserCall:
         """The same by the transpose of the rule that pulls."""
         with LinearTape([zeros_like(y) if is_smooth(y) else None for y in out]) as linear:
             seeds = [zeros_like(y) if c is None else c for y, c in zip(out, linear.inputs, strict=True)]
-            pulled = self.pull(seeds, x, out, [k == i for k in range(len(x))])
+            try:
+                pulled = self.pull(seeds, x, out, [k == i for k in range(len(x))])
+            except TrackedValueError as error:
+                name = self.function.name
+                error.add_note(
+                    f"Forward mode transposes the rule of {name}. Write it in autograd.numpy, or use defjvp."
+                )
+                raise
             pushed = linear.transpose([pulled[i]], [t])
         return tuple([zeros_like(y) if c is None else fit_tangent(c, y) for c, y in zip(pushed, out, strict=True)])
 

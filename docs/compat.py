@@ -30,6 +30,14 @@ def cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+def shown_names(module: ModuleType) -> str:
+    """The names of a module; of one that `MIRRORS` another, only those that the other does not have."""
+    mirrored = getattr(module, "MIRRORS", None)
+    known = dir(importlib.import_module(mirrored)) if mirrored else []
+    names = [f"`{name}`" for name in sorted(module.__all__) if name not in known]
+    return ", ".join([f"all of `{mirrored}`", *names] if mirrored else names)
+
+
 def page(layer: str) -> str:
     package = importlib.import_module(f"wengert.compat.{layer}")
     different = importlib.import_module(f"wengert.compat.{layer}.differences")
@@ -39,9 +47,9 @@ def page(layer: str) -> str:
     parts.append(f"| what | {different.PEER} | `wengert.compat.{layer}` |\n|---|---|---|")
     parts += [f"| {cell(d.what)} | {cell(d.peer)} | {cell(d.here)} |" for d in different.DIFFERENCES]
     parts.append("\n## What is there\n\n| module | names |\n|---|---|")
-    for module in modules(layer):
-        names = ", ".join(f"`{name}`" for name in sorted(module.__all__))
-        parts.append(f"| `{module.__name__.removeprefix('wengert.compat.')}` | {names} |")
+    parts += [
+        f"| `{module.__name__.removeprefix('wengert.compat.')}` | {shown_names(module)} |" for module in modules(layer)
+    ]
     parts.append(
         "\n## What is not\n\nEach of these raises an error that says the same.\n\n| name | instead |\n|---|---|"
     )

@@ -11,6 +11,7 @@ from benchmarks.reports.cost import cost_figures, helmholtz_figures
 from benchmarks.reports.figure import Figure
 from benchmarks.reports.first_calls import compile_figures, warm_figures
 from benchmarks.reports.imports import import_figures
+from benchmarks.reports.layers import layer_figures
 from benchmarks.reports.linalg import linalg_figures
 from benchmarks.reports.memory import memory_figures
 from benchmarks.reports.scaling import scaling_figures
@@ -27,6 +28,7 @@ REPORTS = {
     "compile-time": compile_figures,
     "warm": warm_figures,
     "threads": thread_figures,
+    "layers": layer_figures,
 }
 CONTROL_REPORTS = {
     "loops": loop_figures,

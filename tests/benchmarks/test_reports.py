@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.reports import Figure, imports, linalg, memory, scaling, threads, tracing
+from benchmarks.reports import Figure, imports, layers, linalg, memory, scaling, threads, tracing
 
 import wengert as wg
 
@@ -93,3 +93,10 @@ def test_thread_figures_leave_the_number_of_threads_as_it_was(monkeypatch):
     assert THREADS.value == before
     assert {1, 2} <= set(used)
     assert worst.value > 0
+
+
+def test_layers_compute_what_wengert_does():
+    x = np.linspace(0.0, 1.0, 8)
+    plain, through = layers.autograd_pair(x)
+    np.testing.assert_allclose(plain()[1], through()[1], rtol=1e-13)
+    assert [f.name for f in layers.layer_figures(rounds=1)][2] == "chain: autograd's layer / Wengert"

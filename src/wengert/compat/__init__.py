@@ -39,7 +39,18 @@ class LayerFinder(MetaPathFinder, Loader):
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = import_module(f"wengert.compat.{spec.name}")
         self.specs[spec.name] = module.__spec__
+        self.add_loaded()
         return module
+
+    def add_loaded(self) -> None:
+        """Enter the modules of the layer that are loaded.
+
+        An import of one would otherwise set an attribute of its package, which may be a function of the same name.
+        """
+        for name, module in list(sys.modules.items()):
+            peer_name = name.removeprefix("wengert.compat.")
+            if peer_name != name and peer_name.startswith(f"{self.layer}."):
+                sys.modules.setdefault(peer_name, module)
 
     def exec_module(self, module: ModuleType) -> None:
         """The module has run; the import system has given it another spec, which is undone."""

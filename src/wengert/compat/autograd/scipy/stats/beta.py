@@ -1,0 +1,16 @@
+"""The beta distribution: `autograd.scipy.stats.beta`."""
+
+from scipy import stats as scipy_stats
+
+from wengert import stats
+from wengert.compat.autograd.differences import ABSENT
+from wengert.compat.autograd.numpy.numpy_wrapper import on_values
+from wengert.compat.differences import without
+
+__all__ = ["cdf", "logpdf", "pdf"]
+
+__getattr__ = without(__name__, ABSENT)
+
+cdf = on_values(scipy_stats.beta.cdf, stats.beta.cdf)
+logpdf = on_values(scipy_stats.beta.logpdf, stats.beta.logpdf)
+pdf = on_values(scipy_stats.beta.pdf, stats.beta.pdf)

@@ -56,23 +56,32 @@ class Branch:
         raise NotImplementedError  # each class has its own parts
 
 
+REGISTERED: dict[type, Callable[[Any], tuple[Any, dict[str, Any]]]] = {}
+"""Classes of objects with parts that are not a `Branch`, and the function that opens them, as `open_branch` does."""
+
+
 def _open(tree: Any) -> tuple[Any, tuple[Any, ...], list[Any]] | None:
     """Type, keys and children of a container; None for a leaf."""
     if tree.__class__ in PLAIN:  # hot: most leaves are
         return None
     if tree is None:
         return type(None), (), []
+    if tree.__class__ in REGISTERED:
+        return _open_parts(*REGISTERED[tree.__class__](tree))
     if isinstance(tree, dict):
         return type(tree), tuple(tree), list(tree.values())
     if isinstance(tree, list | tuple) and not isinstance(tree, Spec):
         return type(tree), tuple(range(len(tree))), list(tree)
     if isinstance(tree, Branch):
-        make, parts = tree.open_branch()
-        return make, tuple(parts), list(parts.values())
+        return _open_parts(*tree.open_branch())
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         names = tuple(field.name for field in dataclasses.fields(tree))
         return type(tree), names, [getattr(tree, name) for name in names]
     return None
+
+
+def _open_parts(make: Any, parts: dict[str, Any]) -> tuple[Any, tuple[Any, ...], list[Any]]:
+    return make, tuple(parts), list(parts.values())
 
 
 def children_of(tree: Any) -> dict[Any, Any] | None:

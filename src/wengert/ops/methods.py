@@ -10,6 +10,7 @@ import numpy as np
 from wengert.core.absent import absent, why_absent
 from wengert.core.array import UFUNC_METHODS, UFUNCS, Array
 from wengert.core.errors import user_error
+from wengert.core.frozen import is_frozen
 from wengert.core.primitive import as_operand
 from wengert.ops.contraction import products
 from wengert.ops.elementwise import arithmetic, choices, complex_numbers, exponential, predicates
@@ -28,12 +29,14 @@ def reflect(function: Callable) -> Callable:
 
 
 def in_place(function: Callable) -> Callable:
-    """`x += v`: the object becomes the new value, for everyone who holds it."""
+    """`x += v`: the object becomes the new value, for everyone who holds it, unless it is frozen."""
     impl = getattr(getattr(function, "primitive", None), "impl", None)
     ufunc = getattr(impl, "ufunc", impl)
     elementwise = ufunc if isinstance(ufunc, np.ufunc) and ufunc.signature is None else None
 
     def update(x: Any, v: Any) -> Any:
+        if is_frozen(x):
+            return function(x, v)
         x._update(function, elementwise, v)
         return x
 

@@ -14,7 +14,7 @@ from wengert.core.frozen import is_frozen
 from wengert.core.primitive import as_operand
 from wengert.ops.contraction import products
 from wengert.ops.elementwise import arithmetic, choices, complex_numbers, exponential, predicates
-from wengert.ops.indexing import subscripts, taking
+from wengert.ops.indexing import subscripts, taking, updates
 from wengert.ops.reductions import cumulative, extremes, logical, sums
 from wengert.ops.samples import sorting
 from wengert.ops.shape import editing, joining, rearranging, reshaping
@@ -188,7 +188,7 @@ PROPERTIES: dict[str, tuple[Callable, str]] = {
     "mT": (reshaping.matrix_transpose, "The array with its last two axes exchanged."),
     "real": (complex_numbers.real, "The real part."),
     "imag": (complex_numbers.imag, "The imaginary part."),
-    "at": (subscripts.At, "Updates that return a new array: `x.at[0].set(5.0)`."),
+    "at": (updates.At, "Updates that return a new array: `x.at[0].set(5.0)`."),
     "flat": (taking.Flat, "The elements in one row, to iterate over and to index."),
 }
 

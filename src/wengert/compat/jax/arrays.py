@@ -117,6 +117,16 @@ def strip_arrays(values: Any) -> Any:
     return tree.unflatten(structure, [strip_array(x) for x in leaves])
 
 
+def sort_like(values: Any, like: Any) -> Any:
+    """A tree whose dictionaries have their keys in the order of another one: JAX does not see the order."""
+    if isinstance(values, dict) and isinstance(like, dict) and values.keys() == like.keys():
+        return type(values)({key: sort_like(values[key], part) for key, part in like.items()})
+    if isinstance(values, tuple | list) and type(like) is type(values) and len(values) == len(like):
+        parts = [sort_like(part, other) for part, other in zip(values, like, strict=True)]
+        return type(values)(*parts) if hasattr(values, "_fields") else type(values)(parts)
+    return values
+
+
 def lift(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
     """A function of Wengert's, or of NumPy's, that returns arrays of this layer."""
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from wengert.compat.jax.arrays import strip_arrays, to_arrays
+from wengert.compat.jax.arrays import sort_like, strip_arrays, to_arrays
 from wengert.control.checkpoint import checkpoint as checkpoint_function
 from wengert.core import tree
 from wengert.core.errors import user_error
@@ -106,6 +106,7 @@ def jvp(
     (Array(9., dtype=float64), Array(6., dtype=float64))
     """
     with frozen():
+        tangents = sort_like(tuple(tangents), tuple(primals))
         return to_arrays(products.jvp(fun, strip_arrays(primals), strip_arrays(tangents), has_aux))
 
 
@@ -124,7 +125,8 @@ def vjp(
 
     def pullback(cotangent: Any) -> Any:
         with frozen():
-            seed = tree.map(lambda t: conj(t) if getattr(t, "dtype", None) == complex else t, strip_arrays(cotangent))
+            seed = strip_arrays(sort_like(cotangent, value))
+            seed = tree.map(lambda t: conj(t) if getattr(t, "dtype", None) == complex else t, seed)
             return tree.map(conjugate, to_arrays(pull(seed)))
 
     return to_arrays(value), pullback, *to_arrays(aux)
@@ -138,7 +140,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
     def push(*tangents: Any) -> Any:
         with frozen():
-            return to_arrays(derivative(*strip_arrays(tangents)))
+            return to_arrays(derivative(*strip_arrays(sort_like(tangents, primals))))
 
     return to_arrays(value), push
 

@@ -31,7 +31,8 @@ def odeint(
     if mxstep != float("inf"):
         raise user_error(NotImplementedError, "odeint has no mxstep here", "Leave it out.")
     largest = {} if hmax == float("inf") else {"hmax": hmax}
+    y0, t = as_arrays(y0), as_arrays(t)
     with frozen():
-        return to_arrays(
-            wg.integrate.odeint(func, as_arrays(y0), as_arrays(t), args, rtol=rtol, atol=atol, method="RK45", **largest)
-        )
+        found = wg.integrate.odeint(func, y0, t, args, rtol=rtol, atol=atol, method="RK45", **largest)
+    is_number = isinstance(y0, wg.Array) and not y0.ndim  # SciPy makes a vector of it
+    return to_arrays(found.reshape(t.shape) if is_number else found)

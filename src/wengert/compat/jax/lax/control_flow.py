@@ -6,21 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import wengert as wg
-from wengert.compat.jax.arrays import as_arrays, to_arrays
+from wengert.compat.jax.arrays import as_arrays, sort_like, to_arrays
 from wengert.compat.jax.differentiation import refuse_options
 from wengert.core.errors import user_error
 from wengert.modes import recording
 
 __all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"]
-
-
-def sort_like(values: Any, like: Any) -> Any:
-    """A tree whose dictionaries have their keys in the order of another one: JAX does not see the order."""
-    if isinstance(values, dict) and isinstance(like, dict) and values.keys() == like.keys():
-        return type(values)({key: sort_like(values[key], part) for key, part in like.items()})
-    if type(values) in (tuple, list) and type(like) is type(values) and len(values) == len(like):
-        return type(values)([sort_like(part, other) for part, other in zip(values, like, strict=True)])
-    return values
 
 
 def scan(
@@ -89,7 +80,22 @@ def cond(
     if not callable(true_fun) or not callable(false_fun):
         raise user_error(TypeError, "lax.cond takes two functions after the predicate, then their operands")
     given = operands or (() if operand is None and takes_nothing(true_fun) else (operand,))
-    return to_arrays(wg.cond(pred, recording.as_read(true_fun), recording.as_read(false_fun), *as_arrays(given)))
+    return to_arrays(wg.cond(pred, *sort_alike([true_fun, false_fun]), *as_arrays(given)))
+
+
+def sort_alike(branches: Sequence[Callable[..., Any]]) -> list[Callable[..., Any]]:
+    """Functions whose results have the keys of their dictionaries in the same order."""
+    first: list[Any] = []
+
+    def sort_results(f: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*operands: Any) -> Any:
+            out = recording.as_read(f)(*operands)
+            first.append(out)
+            return sort_like(out, first[0])
+
+        return run
+
+    return [sort_results(f) for f in branches]
 
 
 def takes_nothing(f: Callable[..., Any]) -> bool:
@@ -104,7 +110,7 @@ def switch(
     """`branches[index](*operands)`; an index out of range is that of the first or last branch."""
     refuse_options(linear=linear)
     given = operands or (() if operand is None else (operand,))
-    return to_arrays(wg.switch(index, [recording.as_read(f) for f in branches], *as_arrays(given)))
+    return to_arrays(wg.switch(index, sort_alike(branches), *as_arrays(given)))
 
 
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:  # noqa: ARG001  # a matter of speed

@@ -50,7 +50,18 @@ FAMILIES = ("fft", "integrate", "linalg", "optimize", "random", "signal", "speci
 """Modules of SciPy that have a counterpart here, by the same name."""
 
 INTERNALS = frozenset(
-    ("extra", "has_derivative", "is_frozen", "is_live", "level", "node", "process", "process_binary", "process_unary", "value")
+    (
+        "extra",
+        "has_derivative",
+        "is_frozen",
+        "is_live",
+        "level",
+        "node",
+        "process",
+        "process_binary",
+        "process_unary",
+        "value",
+    )
 )
 """Attributes of values that are for the engine."""
 

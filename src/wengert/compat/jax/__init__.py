@@ -7,7 +7,7 @@ in double precision.
 from typing import Any
 
 from wengert.compat.differences import without
-from wengert.compat.jax import batching, compilation, differentiation, environment, rules
+from wengert.compat.jax import batching, callbacks, compilation, differentiation, environment, rules
 from wengert.compat.jax import flatten_util as flatten_util
 from wengert.compat.jax import lax as lax
 from wengert.compat.jax import numpy as numpy
@@ -17,12 +17,12 @@ from wengert.compat.jax.differences import ABSENT
 from wengert.core.array import Array as Array
 from wengert.core.namespaces import load_name
 
-PARTS = (batching, compilation, differentiation, environment, rules)
+PARTS = (batching, callbacks, compilation, differentiation, environment, rules)
 
 for _part in PARTS:
     globals().update({name: getattr(_part, name) for name in _part.__all__})
 
-LAZY = dict.fromkeys(("debug", "experimental", "nn", "ops", "random", "scipy"), "compat.jax.")
+LAZY = dict.fromkeys(("debug", "experimental", "nn", "ops", "random", "scipy", "typing"), "compat.jax.")
 
 __version__ = "0.10.2"
 

@@ -77,6 +77,9 @@ class ConcreteArray(Tensor):
     def __str__(self) -> str:
         return str(self.value)
 
+    def __format__(self, spec: str) -> str:
+        return format(self.value[()] if not self.ndim else self.value, spec)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return ConcreteArray, (self.value,)
 

@@ -12,7 +12,7 @@ from wengert.core.array import Array
 from wengert.core.errors import user_error
 
 __all__ = [
-    "Device", "block_until_ready", "clear_caches", "config", "default_backend", "device_count", "device_get",
+    "Device", "block_until_ready", "clear_caches", "config", "default_backend", "default_matmul_precision", "device_count", "device_get",
     "device_put", "devices", "enable_x64", "local_device_count", "local_devices", "named_scope", "process_count",
     "process_index",
 ]  # fmt: skip
@@ -95,6 +95,12 @@ def clear_caches() -> None:
 @contextmanager
 def named_scope(name: str) -> Iterator[None]:  # noqa: ARG001  # for traces of JAX's
     """A block with a name."""
+    yield
+
+
+@contextmanager
+def default_matmul_precision(new_val: Any) -> Iterator[None]:  # noqa: ARG001  # that of the operands
+    """A block with a precision of products, which is always that of the operands."""
     yield
 
 

@@ -210,9 +210,7 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Shape = (), dtyp
     return array(loc) + array(scale) * rademacher(first, shape) * maxwell(second, shape, dtype)
 
 
-def triangular(
-    key: Any, left: Any, mode: Any, right: Any, shape: Shape | None = None, dtype: Any = float
-) -> Any:
+def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
     """Triangular between left and right."""
     u = uniform(key, broadcast_shape(shape, left, mode, right), dtype)
     left, mode, right = array(left), array(mode), array(right)

@@ -27,7 +27,7 @@ W_grad, b_grad = grad(loss, (0, 1))(W, b)
 dict_grad = grad(lambda params: loss(params["W"], params["b"]))({"W": W, "b": b})
 value, both = value_and_grad(loss, (0, 1))(W, b)
 
-f = lambda W: predict(W, b, inputs)  # noqa: E731
+f = lambda W: predict(W, b, inputs)
 J_fwd, J_rev = jacfwd(f)(W), jacrev(f)(W)
 
 

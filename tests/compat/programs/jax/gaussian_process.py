@@ -3,8 +3,8 @@
 import jax
 import jax.numpy as jnp
 import jax.scipy as jsp
-from jax import flatten_util  # noqa: F401  # which jax.flatten_util needs
 import numpy as np
+from jax import flatten_util  # noqa: F401  # which jax.flatten_util needs
 
 jax.config.update("jax_enable_x64", True)
 

@@ -18,7 +18,7 @@ def log_density(theta):
     return prior + jnp.sum(stats.norm.logpdf(data, mu, jnp.exp(log_sigma)))
 
 
-potential = lambda theta: -log_density(theta)  # noqa: E731
+potential = lambda theta: -log_density(theta)
 slope = jax.grad(potential)
 
 

@@ -37,13 +37,13 @@ def conjugate_gradients(product, b, steps):
 
 
 flat, unravel = ravel_pytree(params)
-objective = lambda v: loss(unravel(v))  # noqa: E731
+objective = lambda v: loss(unravel(v))
 
 
 @jax.jit
 def newton_step(v):
     gradient = jax.grad(objective)(v)
-    product = lambda p: hvp(objective, v, p) + 0.1 * p  # noqa: E731
+    product = lambda p: hvp(objective, v, p) + 0.1 * p
     return v - conjugate_gradients(product, gradient, 8)
 
 

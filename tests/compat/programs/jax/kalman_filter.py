@@ -56,7 +56,7 @@ def smooth(log_q, beliefs):
     return lax.scan(step, last, jax.tree.map(lambda x: x[:-1], beliefs), reverse=True)[1]
 
 
-likelihood = lambda theta: kalman(theta[0], theta[1], observed)[1]  # noqa: E731
+likelihood = lambda theta: kalman(theta[0], theta[1], observed)[1]
 slope = jax.jit(jax.grad(likelihood))
 theta = jnp.array([-3.0, -1.0])
 path = [theta]

@@ -42,7 +42,7 @@ def update(params, velocity, images, targets):
 targets = jax.nn.one_hot(classes, 3)
 velocity = tree_map(jnp.zeros_like, params)
 losses = []
-for epoch in range(4):
+for _ in range(4):
     for start in range(0, 64, 16):
         batch = slice(start, start + 16)
         params, velocity, value = update(params, velocity, images[batch], targets[batch])

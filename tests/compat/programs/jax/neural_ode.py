@@ -54,7 +54,7 @@ for _ in range(6):
     params, value = update(params, y0)
     losses.append(value)
 
-remat_loss = lambda p: loss(p, y0)  # noqa: E731
+remat_loss = lambda p: loss(p, y0)
 results = {
     "target": target,
     "losses": losses,

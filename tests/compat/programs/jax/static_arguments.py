@@ -1,4 +1,4 @@
-"""`jit` with static arguments, by position and name, as a decorator, on methods, with Python's own statements inside."""
+"""`jit` with static arguments, by position and name, as a decorator, on methods, with Python's statements inside."""
 
 from functools import partial
 

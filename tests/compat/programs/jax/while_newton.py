@@ -1,4 +1,4 @@
-"""Newton's method by `lax.while_loop`, a power series by `fori_loop`, choices by `cond` and `switch`, in jit and vmap."""
+"""Newton by `lax.while_loop`, a power series by `fori_loop`, choices by `cond` and `switch`, in jit and vmap."""
 
 from functools import partial
 
@@ -20,7 +20,7 @@ def newton(f, x0, tol=1e-12):
 
 
 def kepler(mean_anomaly, eccentricity):
-    f = lambda E: E - eccentricity * jnp.sin(E) - mean_anomaly  # noqa: E731
+    f = lambda E: E - eccentricity * jnp.sin(E) - mean_anomaly
 
     def body(state):
         E, _ = state

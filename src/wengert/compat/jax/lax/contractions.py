@@ -167,7 +167,9 @@ def reduce_window(
     ones = (1,) * operand.ndim
     widths = padding_of(padding, operand.shape, window_dimensions, window_strides, ones)
     padded = wg.pad(operand, widths, constant_values=init_value)
-    counts = [(n - size) // step + 1 for n, size, step in zip(padded.shape, window_dimensions, window_strides, strict=True)]
+    counts = [
+        (n - size) // step + 1 for n, size, step in zip(padded.shape, window_dimensions, window_strides, strict=True)
+    ]
     out = None
     for offset in np.ndindex(*window_dimensions):
         ends = [o + (n - 1) * step + 1 for o, n, step in zip(offset, counts, window_strides, strict=True)]

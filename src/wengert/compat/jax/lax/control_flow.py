@@ -62,9 +62,7 @@ def fori_loop(
     Array(10, dtype=int64)
     """
     body = recording.as_read(body_fun)
-    return to_arrays(
-        wg.fori_loop(lower, upper, lambda i, state: sort_like(body(i, state), state), as_arrays(init_val))
-    )
+    return to_arrays(wg.fori_loop(lower, upper, lambda i, state: sort_like(body(i, state), state), as_arrays(init_val)))
 
 
 def cond(

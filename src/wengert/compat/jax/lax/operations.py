@@ -15,7 +15,7 @@ from wengert.core.primitive import as_operand
 NAMES = """
     abs acos acosh add argmax argmin asin asinh atan atan2 atanh bitwise_and bitwise_not bitwise_or bitwise_xor cbrt
     ceil conj cos cosh exp exp2 expm1 floor imag log log1p nextafter pow real reciprocal sign sin sinh
-    sqrt square tan tanh stop_gradient broadcast_shapes
+    sqrt square tan tanh stop_gradient broadcast_shapes stack tile unstack
 """
 """Names that are the same in `wengert`."""
 
@@ -46,6 +46,8 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "polygamma": wg.special.polygamma,
     "population_count": wg.bitwise_count,
     "rem": wg.fmod,
+    "shift_left": wg.left_shift,
+    "shift_right_arithmetic": wg.right_shift,
     "sub": wg.subtract,
     "zeta": wg.special.zeta,
 }

@@ -91,14 +91,10 @@ def slice(
 def slice_in_dim(operand: Any, start_index: Any, limit_index: Any, stride: int = 1, axis: int = 0) -> Any:
     """A slice along an axis."""
     operand = array(operand)
-    return operand[
-        (builtin_slice(None),) * (axis % operand.ndim) + (builtin_slice(start_index, limit_index, stride),)
-    ]
+    return operand[(builtin_slice(None),) * (axis % operand.ndim) + (builtin_slice(start_index, limit_index, stride),)]
 
 
 def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
     """The slice at a plain index along an axis."""
     found = array(operand)[(builtin_slice(None),) * axis + (index,)]
     return expand_dims(found, axis) if keepdims else found
-
-

@@ -9,7 +9,7 @@ from wengert.compat.differences import without
 from wengert.compat.jax.arrays import lift_names, to_array, to_arrays
 from wengert.compat.jax.differences import ABSENT
 
-NAMES = "block_diag det expm inv solve_triangular sqrtm toeplitz"
+NAMES = "block_diag det expm inv solve_sylvester solve_triangular sqrtm toeplitz"
 globals().update(lift_names(wg.linalg, NAMES))
 
 __all__ = sorted([*NAMES.split(), "cho_factor", "cho_solve", "cholesky", "eigh", "lu", "qr", "solve", "svd"])

@@ -55,4 +55,6 @@ def minimize(
             fun, strip_arrays(x0), strip_arrays(args), method=names[method], tol=tol, options=dict(options or {})
         )
     parts = [found.get(name) for name in OptimizeResults._fields]
-    return OptimizeResults(*[to_array(np.asarray(part)) if np.ndim(part) or part is not None else None for part in parts])
+    return OptimizeResults(
+        *[to_array(np.asarray(part)) if np.ndim(part) or part is not None else None for part in parts]
+    )

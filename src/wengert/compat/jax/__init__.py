@@ -1,7 +1,7 @@
-"""Programs written for JAX run on Wengert: `import wengert.compat.jax as jax`, `import wengert.compat.jax.numpy as jnp`.
+"""Programs written for JAX run on Wengert.
 
-Names, arguments and conventions are JAX's; derivatives, loops and compiled code are Wengert's. Arrays are immutable and
-in double precision.
+`import wengert.compat.jax as jax`, and `import wengert.compat.jax.numpy as jnp`. Names, arguments and conventions are
+JAX's; derivatives, loops and compiled code are Wengert's. Arrays are immutable, and in double precision.
 """
 
 from typing import Any

@@ -150,7 +150,13 @@ def lift_names(space: Any, names: str) -> dict[str, Callable[..., Any]]:
     return {name: lift(getattr(space, name), name) for name in names.split()}
 
 
-def array(object: Any, dtype: Any = None, copy: bool = True, order: str = "K", ndmin: int = 0) -> Any:
+def array(
+    object: Any,
+    dtype: Any = None,
+    copy: bool = True,  # noqa: ARG001  # what does not change need not be copied
+    order: str = "K",
+    ndmin: int = 0,
+) -> Any:
     """Numbers, an array, or nested lists of them as an array of this layer.
 
     >>> array([1, 2]) / 2

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
+import numpy as np
+
 from wengert.compat.jax.arrays import sort_like, strip_arrays, to_arrays
 from wengert.control.checkpoint import checkpoint as checkpoint_function
 from wengert.core import tree
@@ -25,6 +27,7 @@ __all__ = [
 ]  # fmt: skip
 
 Argnums = int | Sequence[int]
+REAL, COMPLEX = np.dtype(float), np.dtype(complex)
 
 
 def grad(
@@ -86,8 +89,8 @@ def strip_chosen(args: tuple[Any, ...], argnums: Argnums) -> tuple[Any, ...]:
 
 
 def conjugate(t: Any) -> Any:
-    """The conjugate of a complex array; a real one as it is."""
-    return conj(t) if t.dtype.kind == "c" else t
+    """The conjugate of a complex array or number; a real one as it is."""
+    return conj(t) if getattr(t, "dtype", COMPLEX if isinstance(t, complex) else REAL).kind == "c" else t
 
 
 def refuse_options(**options: Any) -> None:
@@ -126,8 +129,7 @@ def vjp(
     def pullback(cotangent: Any) -> Any:
         with frozen():
             seed = strip_arrays(sort_like(cotangent, value))
-            seed = tree.map(lambda t: conj(t) if getattr(t, "dtype", None) == complex else t, seed)
-            return tree.map(conjugate, to_arrays(pull(seed)))
+            return tree.map(conjugate, to_arrays(pull(tree.map(conjugate, seed))))
 
     return to_arrays(value), pullback, *to_arrays(aux)
 

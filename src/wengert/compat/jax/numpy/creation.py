@@ -23,7 +23,7 @@ fromiter = lift(np.fromiter)
 copy = array
 
 
-def asarray(a: Any, dtype: Any = None, order: str = "K", *, copy: bool | None = None) -> Any:
+def asarray(a: Any, dtype: Any = None, order: str = "K", *, copy: bool | None = None) -> Any:  # noqa: ARG001  # as in `array`
     """An array as it is; numbers, and lists of them, as a new one."""
     return a if a.__class__ is ConcreteArray and dtype in (None, a.dtype) else array(a, dtype, order=order)
 

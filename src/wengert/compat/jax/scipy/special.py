@@ -11,8 +11,8 @@ from wengert.compat.jax.differences import ABSENT
 from wengert.compat.jax.nn import logsumexp as logsumexp
 
 NAMES = """
-    beta betainc betaln digamma entr erf erfc erfcx erfinv expit expn gamma gammainc gammaincc gammaln i0 i0e i1 i1e kl_div
-    log_ndtr log_softmax logit ndtr ndtri polygamma rel_entr sici softmax xlog1py xlogy zeta
+    beta betainc betaln digamma entr erf erfc erfcx erfinv expit expn gamma gammainc gammaincc gammaln i0 i0e i1 i1e
+    kl_div log_ndtr log_softmax logit ndtr ndtri polygamma rel_entr sici softmax xlog1py xlogy zeta
 """
 globals().update(lift_names(wg.special, NAMES))
 

@@ -13,7 +13,8 @@ from wengert.core.errors import user_error
 
 __all__ = [
     "Device", "block_until_ready", "clear_caches", "config", "default_backend", "default_matmul_precision",
-    "device_count", "device_get", "device_put", "devices", "enable_x64", "local_device_count", "local_devices", "named_scope", "process_count",
+    "device_count", "device_get", "device_put", "devices", "enable_x64", "local_device_count", "local_devices",
+    "named_scope", "process_count",
     "process_index",
 ]  # fmt: skip
 

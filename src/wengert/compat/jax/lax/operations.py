@@ -60,7 +60,8 @@ __all__ = sorted(
     [
         *OPERATIONS, "bitcast_convert_type", "broadcast", "broadcast_in_dim", "broadcasted_iota", "clamp", "collapse",
         "complex", "concatenate", "convert_element_type", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum",
-        "expand_dims", "full", "full_like", "integer_pow", "iota", "pad", "reduce_and", "reduce_max", "reduce_min", "reduce_or", "reduce_prod",
+        "expand_dims", "full", "full_like", "integer_pow", "iota", "pad", "reduce_and", "reduce_max", "reduce_min",
+        "reduce_or", "reduce_prod",
         "reduce_sum", "reshape", "rev", "round", "rsqrt", "select", "select_n", "sort", "sort_key_val", "split",
         "squeeze", "top_k", "transpose",
     ]

@@ -18,7 +18,7 @@ LAYERS = [
 ]  # fmt: skip
 ROOT = {
     "__init__": "explain", "__main__": "cli", "cli": "cli", "fft": "modes", "linalg": "ops", "signal": "ops",
-    "special": "ops", "terminal": "core", "commands": "cli",
+    "special": "ops", "terminal": "core", "commands": "cli", "tree": "structure",
 }  # fmt: skip
 """For each module of the package itself, the highest folder that it may use; the command line may use everything."""
 WHOLE_PACKAGE = {

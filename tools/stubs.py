@@ -19,6 +19,7 @@ MODULES = (
     wengert.nn.functional,
     wengert.signal,
     wengert.special,
+    wengert.tree,
 )
 
 

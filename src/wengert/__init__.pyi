@@ -15,6 +15,7 @@ from wengert import random as random
 from wengert import signal as signal
 from wengert import special as special
 from wengert import stats as stats
+from wengert import tree as tree
 from wengert.autograd.grad_mode import enable_grad as enable_grad
 from wengert.autograd.grad_mode import inference_mode as inference_mode
 from wengert.autograd.grad_mode import is_grad_enabled as is_grad_enabled
@@ -35,7 +36,6 @@ from wengert.control.iteration import fori_loop as fori_loop
 from wengert.control.iteration import map as map
 from wengert.control.iteration import scan as scan
 from wengert.control.iteration import while_loop as while_loop
-from wengert.core import tree as tree
 from wengert.core.array import Array as Array
 from wengert.core.dtypes import bool as bool
 from wengert.core.dtypes import can_cast as can_cast
@@ -92,6 +92,7 @@ from wengert.modes.grids import tri as tri
 from wengert.modes.symbolic import Symbol as Symbol
 from wengert.modes.tensor import Tensor as Tensor
 from wengert.modes.tensor import tensor as tensor
+from wengert.nn.functional.classification import one_hot as one_hot
 from wengert.ops.calculus.differences import convolve as convolve
 from wengert.ops.calculus.differences import correlate as correlate
 from wengert.ops.calculus.differences import cumulative_trapezoid as cumulative_trapezoid
@@ -259,6 +260,7 @@ from wengert.ops.indexing.index_arrays import tril_indices_from as tril_indices_
 from wengert.ops.indexing.index_arrays import triu_indices as triu_indices
 from wengert.ops.indexing.index_arrays import triu_indices_from as triu_indices_from
 from wengert.ops.indexing.index_arrays import unravel_index as unravel_index
+from wengert.ops.indexing.sliding import sliding_window_view as sliding_window_view
 from wengert.ops.indexing.taking import argwhere as argwhere
 from wengert.ops.indexing.taking import compress as compress
 from wengert.ops.indexing.taking import copyto as copyto
@@ -273,6 +275,8 @@ from wengert.ops.indexing.taking import putmask as putmask
 from wengert.ops.indexing.taking import select as select
 from wengert.ops.indexing.taking import take as take
 from wengert.ops.indexing.taking import take_along_axis as take_along_axis
+from wengert.ops.linear_algebra.sparse_matrix import SparseMatrix as SparseMatrix
+from wengert.ops.linear_algebra.sparse_matrix import sparse as sparse
 from wengert.ops.reductions.cumulative import cumprod as cumprod
 from wengert.ops.reductions.cumulative import cumsum as cumsum
 from wengert.ops.reductions.cumulative import cumulative_prod as cumulative_prod
@@ -329,6 +333,7 @@ from wengert.ops.samples.sorting import lexsort as lexsort
 from wengert.ops.samples.sorting import partition as partition
 from wengert.ops.samples.sorting import searchsorted as searchsorted
 from wengert.ops.samples.sorting import sort as sort
+from wengert.ops.samples.sorting import topk as topk
 from wengert.ops.samples.statistics import corrcoef as corrcoef
 from wengert.ops.samples.statistics import cov as cov
 from wengert.ops.samples.statistics import nanpercentile as nanpercentile
@@ -401,6 +406,9 @@ from wengert.ops.shape.splitting import hsplit as hsplit
 from wengert.ops.shape.splitting import split as split
 from wengert.ops.shape.splitting import vsplit as vsplit
 from wengert.ops.special.bessel import i0 as i0
+from wengert.ops.special.entropy import log_softmax as log_softmax
+from wengert.ops.special.entropy import softmax as softmax
+from wengert.ops.special.error import erf as erf
 from wengert.source.shown_source import source as source
 from wengert.structure.choice import derivatives as derivatives
 from wengert.structure.coloring import Coloring as Coloring
@@ -416,12 +424,18 @@ from wengert.structure.sparse_derivatives import sparse_hessian as sparse_hessia
 from wengert.structure.sparse_derivatives import sparse_jacobian as sparse_jacobian
 from wengert.transforms import check as check
 from wengert.transforms import numeric as numeric
+from wengert.transforms.collectives import axis_index as axis_index
+from wengert.transforms.collectives import pmax as pmax
+from wengert.transforms.collectives import pmean as pmean
+from wengert.transforms.collectives import pmin as pmin
+from wengert.transforms.collectives import psum as psum
 from wengert.transforms.curvature import derivative as derivative
 from wengert.transforms.curvature import hessian as hessian
 from wengert.transforms.curvature import hessian_diag as hessian_diag
 from wengert.transforms.curvature import hvp as hvp
 from wengert.transforms.curvature import laplacian as laplacian
 from wengert.transforms.curvature import vhp as vhp
+from wengert.transforms.gradients import elementwise_grad as elementwise_grad
 from wengert.transforms.gradients import grad as grad
 from wengert.transforms.gradients import value_and_grad as value_and_grad
 from wengert.transforms.jacobians import jacfwd as jacfwd

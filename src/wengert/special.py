@@ -12,9 +12,11 @@ from wengert.ops.special.integrals import lambertw
 
 FAMILIES = (
     "ops.special.bessel",
+    "ops.special.combinatorial",
     "ops.special.entropy",
     "ops.special.error",
     "ops.special.gamma",
+    "ops.special.hypergeometric",
     "ops.special.incomplete",
     "ops.special.integrals",
     "ops.special.quantile",

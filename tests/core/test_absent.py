@@ -109,3 +109,14 @@ def test_the_page_is_up_to_date():
     code = "import absent; print(absent.page(), end='')"
     page = subprocess.run([sys.executable, "-c", code], cwd=DOCS, capture_output=True, text=True, check=True).stdout
     assert text == page, "run `python docs/absent.py`"
+
+
+@pytest.mark.parametrize(("joiner", "name"), [(np.c_, "np.c_ (wg.column_stack"), (np.r_, "np.r_ (wg.concatenate")])
+def test_joining_by_indexing(joiner, name):
+    x = wg.tensor([1.0, 2.0], requires_grad=True)
+    for parts in ((x, x), (np.ones(2), x), (x[0], 1.0)):
+        with pytest.raises(wg.TrackedValueError) as error:
+            joiner[parts]
+        assert str(error.value).startswith(name)
+        assert "test_absent.py" in str(error.value)
+    np.testing.assert_array_equal(joiner[wg.tensor([1.0, 2.0]), [3.0, 4.0]], joiner[[1.0, 2.0], [3.0, 4.0]])

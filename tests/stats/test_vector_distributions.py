@@ -146,3 +146,37 @@ def test_shapes_that_do_not_fit():
         ValueError, match=r"A covariance of shape \(3, 3\) does not fit vectors of 2 numbers, at .*test_vector"
     ):
         stats.multivariate_normal.logpdf(np.ones(2), np.ones(2), COVARIANCE)
+
+
+class TestSingularCovariance:
+    FACTOR = np.array([[1.0, 0.2], [0.3, -1.0], [0.5, 0.4]])
+    POSSIBLE = np.random.default_rng(4).normal(size=(4, 2)) @ FACTOR.T
+
+    def logpdf(self, factor, weights=(0.3, 0.5)):
+        return stats.multivariate_normal.logpdf(factor @ np.array(weights), MEAN * 0, factor @ factor.T, True)
+
+    @pytest.mark.parametrize("points", [POSSIBLE, POINTS], ids=["possible", "impossible"])
+    def test_values(self, points):
+        cov = self.FACTOR @ self.FACTOR.T
+        for method in ("logpdf", "pdf"):
+            found = getattr(stats.multivariate_normal(MEAN * 0, cov, allow_singular=True), method)(points)
+            expected = getattr(scipy.stats.multivariate_normal(MEAN * 0, cov, allow_singular=True), method)(points)
+            np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+    def test_of_full_rank(self):
+        found = stats.multivariate_normal.logpdf(POINTS, MEAN, COVARIANCE, allow_singular=True)
+        np.testing.assert_allclose(found, stats.multivariate_normal.logpdf(POINTS, MEAN, COVARIANCE), rtol=1e-12)
+
+    def test_a_stack(self):
+        covs = np.stack([self.FACTOR @ self.FACTOR.T, COVARIANCE])
+        points = np.stack([self.POSSIBLE[0], POINTS[0]])
+        found = stats.multivariate_normal.logpdf(points, None, covs, True)
+        expected = [scipy.stats.multivariate_normal.logpdf(x, None, c, True) for x, c in zip(points, covs, strict=True)]
+        np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+    def test_derivatives_are_those_among_covariances_of_the_same_rank(self):
+        with pytest.warns(wg.linalg.GaugeWarning, match="among matrices of the same rank"):
+            check_derivatives(self.logpdf, [self.FACTOR], [0], orders=1)
+
+    def test_not_a_covariance(self):
+        assert math.isnan(stats.multivariate_normal.logpdf([0.0, 0.0], None, np.diag([1.0, -1.0]), True))

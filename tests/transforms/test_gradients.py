@@ -272,3 +272,28 @@ class TestSurroundings:
         for thread in threads:
             thread.join()
         assert results == dict.fromkeys(range(4), {1.0})
+
+
+class TestElementwiseGrad:
+    X = np.array([[-1.0, 0.5], [2.0, 3.0]])
+
+    def test_each_element(self):
+        np.testing.assert_allclose(wg.elementwise_grad(np.tanh)(self.X), 1 - np.tanh(self.X) ** 2)
+        np.testing.assert_allclose(
+            wg.elementwise_grad(wg.elementwise_grad(lambda x: x**3))(self.X), 6 * self.X, rtol=1e-14
+        )
+
+    def test_arguments(self):
+        f = lambda x, y: x**2 * y
+        found = wg.elementwise_grad(f, (0, 1))(self.X, 3.0)
+        np.testing.assert_allclose(found[0], 6 * self.X)
+        np.testing.assert_allclose(found[1], (self.X**2).sum())  # all results depend on it
+
+    def test_compiled_with_a_branch(self):
+        def f(x):
+            if x.sum() > 0:
+                return x**2
+            return -x
+
+        np.testing.assert_allclose(wg.compile(wg.elementwise_grad(f))(self.X), 2 * self.X)
+        assert wg.elementwise_grad(f)(-1.0) == -1.0

@@ -21,10 +21,11 @@ from wengert.core.levels import find_own, is_own, new_level, strip_level
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
+from wengert.graph.held import graphs_of
 from wengert.graph.ir import Constant, Input, Node, Operation
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass, conform
-from wengert.modes.batch import Batched
+from wengert.modes.batch import Batched, bind_axis
 from wengert.modes.forward import Dual, zeros_like
 from wengert.modes.symbolic import Symbol
 from wengert.modes.tape import Leaf, TapeNode
@@ -315,14 +316,18 @@ def gradient_primitive(name: str) -> Primitive:
 
 
 @lru_cache(256)
-def batch_body(body: Graph, mine: Live, n: int, wanted: Live | None = None) -> tuple[Graph, Live]:
-    """The body on a batch of n: `mine` says which inputs have it as their first axis; and which outputs do."""
+def batch_body(body: Graph, mine: Live, n: int, name: str | None, wanted: Live | None = None) -> tuple[Graph, Live]:
+    """The body on a batch of n: `mine` says which inputs have it as their first axis; and which outputs do.
+
+    `name` is that of the axis, if it has one.
+    """
     out: Live = ()
 
     def batched(symbols: list[Any]) -> list[Any]:
         nonlocal out
         level = new_level()
-        outs = body.run([Batched(x, level) if m else x for x, m in zip(symbols, mine, strict=True)])
+        with bind_axis(name, level, n):
+            outs = body.run([Batched(x, level) if m else x for x, m in zip(symbols, mine, strict=True)])
         own = find_own(outs, Batched, level)
         out = tuple([m or bool(wanted and wanted[i]) for i, m in enumerate(own)])
         return [
@@ -333,3 +338,18 @@ def batch_body(body: Graph, mine: Live, n: int, wanted: Live | None = None) -> t
     specs = [Spec((n, *node.shape), node.dtype) if m else node.spec for node, m in zip(body.inputs, mine, strict=True)]
     graph = trace_body(batched, specs)
     return graph, out
+
+
+def refuse_collectives(name: str | None, *bodies: Graph | None) -> None:
+    """Raise an error if a body that only some elements of a batch run uses all elements along the named axis."""
+    left = [body for body in bodies if body is not None and name is not None]
+    while left:
+        for node in left.pop().operations:
+            if node.primitive.definition.collect is not None and node.params["axis_name"] == name:
+                raise user_error(
+                    ValueError,
+                    f"{node.primitive.name} along {name!r} in a branch or a step that only some elements of the axis "
+                    f"run",
+                    "Compute it outside, or choose between its results with wg.where.",
+                )
+            left += [held.graph for held in graphs_of(node)]

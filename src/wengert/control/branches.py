@@ -19,12 +19,14 @@ from wengert.control.bodies import (
     gradient_primitive,
     pull_body,
     push_body,
+    refuse_collectives,
     specs_of,
     trace_body,
 )
 from wengert.control.iteration import is_batched, is_in_trace
 from wengert.core import tree
 from wengert.core.array import Array
+from wengert.core.axis_names import name_of_level
 from wengert.core.definition import Definition
 from wengert.core.errors import user_error
 from wengert.core.levels import find_own, is_own, payloads, strip_level
@@ -281,15 +283,16 @@ PULL = gradient_primitive("switch_gradient")
 
 def batch_branches(index: Any, operands: Sequence[Any], branches: Branches, top: Batched) -> Any:
     """The branches on a batch; with an index for each element, all branches, and a selection."""
-    level, n = top.level, len(top.value)
+    level, n, name = top.level, len(top.value), name_of_level(top.level)
     own = tuple(find_own(operands, Batched, level))
     values = payloads(operands, own)
-    found = [batch_body(branch, own, n)[1] for branch in branches]
+    found = [batch_body(branch, own, n, name)[1] for branch in branches]
     if not is_own(index, Batched, level):
         wanted = tuple(map(any, zip(*found, strict=True)))
-        bodies = tuple([batch_body(branch, own, n, wanted)[0] for branch in branches])
+        bodies = tuple([batch_body(branch, own, n, name, wanted)[0] for branch in branches])
         outs = SWITCH.op(index, *values, branches=bodies)
         return tuple([Batched(y, level) if b else y for y, b in zip(outs, wanted, strict=True)])
+    refuse_collectives(name, *branches)
     results = [branch.run(operands) for branch in branches]
     chosen = results[-1]
     for k in reversed(range(len(branches) - 1)):

@@ -15,13 +15,14 @@ from wengert.control.closures import CapturedValues, Closure
 from wengert.control.values import as_tensors, is_smooth, strip_tensor, to_owned
 from wengert.core import tree
 from wengert.core.array import Array
+from wengert.core.axis_names import name_of_level
 from wengert.core.definition import Definition
 from wengert.core.errors import GradientError, TrackedValueError, user_error
 from wengert.core.levels import find_own, is_own, iterate_payloads, new_level, payloads, strip_level
 from wengert.core.primitive import SHAPED, Primitive
 from wengert.core.spec import Spec
 from wengert.modes import recording
-from wengert.modes.batch import Batched
+from wengert.modes.batch import Batched, bind_axis
 from wengert.modes.forward import Dual, zeros_like
 from wengert.modes.symbolic import Symbol
 from wengert.modes.taylor import Jet, Run, Series
@@ -265,15 +266,15 @@ class Call:
     def in_batched_mode(self, primitive: Primitive, top: Batched, x: Sequence[Any]) -> tuple[Any, ...]:
         """The results as batches, by one call on arrays with a batch axis."""
         own = find_own(x, Batched, top.level)
-        outs = primitive.op(*payloads(x, own), call=BatchedCall(self, own, len(top.value)))
+        outs = primitive.op(*payloads(x, own), call=BatchedCall(self, own, len(top.value), name_of_level(top.level)))
         return tuple([Batched(y, top.level) for y in outs])
 
 
 class BatchedCall(Call):
-    """The calls of all elements of a batch, as one call on arrays whose first axis is the batch."""
+    """The calls of all elements of a batch, as one call on arrays whose first axis is the batch, named or not."""
 
-    def __init__(self, call: Call, mine: Sequence[bool], n: int):
-        self.name, self.call, self.mine, self.n = call.name, call, mine, n
+    def __init__(self, call: Call, mine: Sequence[bool], n: int, axis_name: str | None):
+        self.name, self.call, self.mine, self.n, self.axis_name = call.name, call, mine, n, axis_name
         self.has_rule = call.has_rule
 
     @property
@@ -286,7 +287,7 @@ class BatchedCall(Call):
         return self.specs
 
     def token(self) -> str:
-        return f"batch of {self.n} {self.mine} {self.call.token()}"
+        return f"batch of {self.n} {self.axis_name} {self.mine} {self.call.token()}"
 
     def as_batches(self, x: Sequence[Any], mine: Sequence[bool], level: int) -> list[Any]:
         return [Batched(a, level) if m and a is not None else a for a, m in zip(x, mine, strict=True)]
@@ -300,16 +301,21 @@ class BatchedCall(Call):
 
     def run_inline(self, x: Sequence[Any]) -> tuple[Any, ...]:
         level = new_level()
-        return tuple([self.strip_batch(y, level) for y in self.call.run_inline(self.as_batches(x, self.mine, level))])
+        with bind_axis(self.axis_name, level, self.n):
+            outs = self.call.run_inline(self.as_batches(x, self.mine, level))
+        return tuple([self.strip_batch(y, level) for y in outs])
 
     def push(self, x: Sequence[Any], t: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         level = new_level()
-        outs, pushed = self.call.push(self.as_batches(x, self.mine, level), self.as_batches(t, self.mine, level))
+        with bind_axis(self.axis_name, level, self.n):
+            outs, pushed = self.call.push(self.as_batches(x, self.mine, level), self.as_batches(t, self.mine, level))
         return [self.strip_batch(y, level) for y in outs], [self.strip_batch(c, level) for c in pushed]
 
     def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:
         level = new_level()
-        found = self.call.pull(self.as_batches(t, [True] * len(t), level), self.as_batches(x, self.mine, level), live)
+        given = self.as_batches(t, [True] * len(t), level)
+        with bind_axis(self.axis_name, level, self.n):
+            found = self.call.pull(given, self.as_batches(x, self.mine, level), live)
         whole = [None if c is None else self.strip_batch(c, level) for c in found]
         return [c if c is None or m else c.sum(axis=0) for c, m in zip(whole, self.mine, strict=True)]
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.control.bodies import batch_body, specs_of, trace_body
+from wengert.control.bodies import batch_body, refuse_collectives, specs_of, trace_body
 from wengert.control.loop import STEPS, Loop
+from wengert.core.axis_names import name_of_level
 from wengert.core.levels import find_own, is_own, payloads
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
@@ -26,12 +27,14 @@ from wengert.ops.shape.reshaping import broadcast_to, moveaxis
 
 def run_in_mode(loop: Loop, top: Batched) -> tuple[Any, ...]:
     """The loop on a batch."""
-    n, level = len(top.value), top.level
+    n, level, name = len(top.value), top.level, name_of_level(top.level)
     if loop.steps and is_own(loop.steps[0], Batched, level):
+        refuse_collectives(name, loop.body)
         return run_in_mode(with_counted_steps(loop), top)[1:]
     own = tuple(find_own(loop.operands, Batched, level))
-    mine = loop.extend_live(own, lambda mine: batch_body(loop.body, mine, n)[1])
-    if loop.condition is not None and batch_body(loop.condition, mine[: loop.shape.last], n)[1][0]:
+    mine = loop.extend_live(own, lambda mine: batch_body(loop.body, mine, n, name)[1])
+    if loop.condition is not None and batch_body(loop.condition, mine[: loop.shape.last], n, name)[1][0]:
+        refuse_collectives(name, loop.body, loop.condition)
         *outs, _ = run_batch(with_own_steps(loop), level, n, True)
         return (*outs[1:], outs[0])
     return run_batch(loop, level, n, False)
@@ -42,15 +45,15 @@ def run_batch(loop: Loop, level: int, n: int, each: bool) -> tuple[Any, ...]:
 
     Sequences have the steps first and the batch second.
     """
-    shape = loop.shape
+    shape, name = loop.shape, name_of_level(level)
     own = tuple(find_own(loop.operands, Batched, level))
-    mine = loop.extend_live(own, lambda mine: batch_body(loop.body, mine, n)[1])
+    mine = loop.extend_live(own, lambda mine: batch_body(loop.body, mine, n, name)[1])
     if each:
         mine = (*mine[: shape.constants], *[True] * shape.states, *mine[shape.last :])
-    body, batched = batch_body(loop.body, mine, n, loop.wanted(mine))
+    body, batched = batch_body(loop.body, mine, n, name, loop.wanted(mine))
     condition = loop.condition
     if condition is not None:
-        whole, is_batched = batch_body(condition, mine[: shape.last], n)
+        whole, is_batched = batch_body(condition, mine[: shape.last], n, name)
         condition = trace_body(lambda x: [any_(whole.run(x)[0])], specs_of(whole.inputs)) if is_batched[0] else whole
     constants, states, sequences = shape.split(payloads(loop.operands, own))
     states = [

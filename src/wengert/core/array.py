@@ -81,6 +81,15 @@ def implements(*functions: Callable[..., Any]) -> Callable[[Implementation], Imp
     return decorate
 
 
+JOINERS = ((np.c_, "np.c_ (wg.column_stack is for such values)"), (np.r_, "np.r_ (wg.concatenate is for such values)"))
+
+
+def name_conversion(frame: FrameType) -> str:
+    """What a frame of NumPy does that converts a value to an array."""
+    caller = frame.f_locals.get("self") if frame.f_code.co_name == "__getitem__" else None
+    return next((text for joiner, text in JOINERS if joiner is caller), "Conversion to an ndarray")
+
+
 class Array(ArrayMethods):
     """A value of some mode: a level, a payload (a plain array or an Array of a lower level), and the mode's own data.
 
@@ -211,7 +220,10 @@ class Array(ArrayMethods):
         return format(self.item(), spec) if spec and self.size == 1 else format(repr(self), spec)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        plain = np.asarray(self._plain("Conversion to an ndarray"))
+        frame = sys._getframe(1)
+        if frame.f_code.co_name == "_matmul_dispatch" and frame.f_globals["__name__"].startswith("scipy.sparse"):
+            return np.array(None)  # so SciPy leaves `S @ x` to x
+        plain = np.asarray(self._plain(name_conversion(frame)))
         if copy or dtype not in (None, plain.dtype):
             return np.array(plain, dtype=dtype)
         view = plain.view()

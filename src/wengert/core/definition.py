@@ -40,6 +40,8 @@ class Definition(NamedTuple):
     It names what it needs: parameters, `n` (the length of that axis) or `rank` (the number of the other axes). It
     returns None if no parameters will do.
     """
+    collect: Callable[..., Any] | None = None
+    """`collect(x)` combines all elements of a batch, along the batch axis that the parameter `axis_name` names."""
     spec: Callable[..., Any] | None = None
     """The spec of the result, from operands and parameters, if NumPy cannot infer it or only at a high cost."""
     into: Callable[..., Any] | None = None

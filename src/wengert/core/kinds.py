@@ -82,12 +82,13 @@ def elementwise(
     real_output: bool = False,
     dead: Sequence[Callable[..., Any] | None] = (),
     taylor: Callable[..., Any] | None = None,
+    collect: Callable[..., Any] | None = None,
     facts: Facts = NO_FACTS,
 ) -> OperationFunction:
     """An operation on each element, with broadcasting: the same rule pushes tangents and pulls cotangents.
 
     For `domain`, `singular` and `params` see `Trial`. `real_output` marks real functions of complex arguments. For
-    `dead`, `taylor` and `facts` see `Definition`.
+    `dead`, `taylor`, `collect` and `facts` see `Definition`.
     """
     if not params:
         impl = for_large_arrays(impl, len(rules), facts)
@@ -101,6 +102,7 @@ def elementwise(
         rules=rules,
         dead=tuple(dead),
         taylor=taylor,
+        collect=collect,
         conforms=True if real_output else None,
         facts=facts,
     )
@@ -197,7 +199,7 @@ def general(
 ) -> OperationFunction:
     """Any other operation: a rule per argument, or one `vjp`, to pull cotangents; one of `jvps` each to push tangents.
 
-    Other fields of the `Definition` are `vjp`, `outputs`, `batch` and `spec`.
+    Other fields of the `Definition` are `vjp`, `outputs`, `batch`, `collect` and `spec`.
     """
     return add_operation(
         Trial(cases=cases),

@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 from wengert.core.errors import user_error
 from wengert.core.spec import PLAIN, Spec
 
-__all__ = ["flatten", "map", "unflatten"]
+__all__ = ["flatten", "leaves", "map", "register", "structure", "unflatten"]
+
+IsLeaf = Callable[[Any], bool]
 
 
 class Structure(NamedTuple):
@@ -56,8 +58,46 @@ class Branch:
         raise NotImplementedError  # each class has its own parts
 
 
-REGISTERED: dict[type, Callable[[Any], tuple[Any, dict[str, Any]]]] = {}
-"""Classes of objects with parts that are not a `Branch`, and the function that opens them, as `open_branch` does."""
+@dataclasses.dataclass(frozen=True)
+class Container:
+    """A class of containers that a user has registered, and what one of them holds besides its children."""
+
+    cls: type
+    data: Any
+
+    @property
+    def __name__(self) -> str:
+        return self.cls.__name__
+
+    def __call__(self, children: dict[int, Any]) -> Any:
+        return REGISTERED[self.cls][1](self.data, tuple(children.values()))
+
+
+REGISTERED: dict[type, tuple[Callable[..., Any], Callable[..., Any]]] = {}
+"""How the containers of each registered class are taken apart and made."""
+
+
+def register(
+    cls: type, flatten: Callable[[Any], tuple[Any, Any]], unflatten: Callable[[Any, tuple[Any, ...]], Any]
+) -> type:
+    """Make the objects of a class containers: all transforms then see their children. Returns the class.
+
+    `flatten(obj)` returns the children and other data, which must be hashable. `unflatten(data, children)` is its
+    inverse. Subclasses are not included. Dataclasses and named tuples are containers by themselves.
+
+    >>> class Interval:
+    ...     def __init__(self, low, high):
+    ...         self.low, self.high = low, high
+    >>> _ = register(Interval, lambda x: ((x.low, x.high), None), lambda _, ends: Interval(*ends))
+    >>> leaves([Interval(1, 2), 3])
+    [1, 2, 3]
+    """
+    if not isinstance(cls, type):
+        raise user_error(TypeError, f"register takes a class, and was given {cls!r}")
+    if cls in PLAIN or issubclass(cls, list | tuple | dict | Branch | Spec):
+        raise user_error(ValueError, f"{cls.__name__} has its meaning in trees already")
+    REGISTERED[cls] = flatten, unflatten
+    return cls
 
 
 def _open(tree: Any) -> tuple[Any, tuple[Any, ...], list[Any]] | None:
@@ -66,22 +106,21 @@ def _open(tree: Any) -> tuple[Any, tuple[Any, ...], list[Any]] | None:
         return None
     if tree is None:
         return type(None), (), []
-    if tree.__class__ in REGISTERED:
-        return _open_parts(*REGISTERED[tree.__class__](tree))
     if isinstance(tree, dict):
         return type(tree), tuple(tree), list(tree.values())
     if isinstance(tree, list | tuple) and not isinstance(tree, Spec):
         return type(tree), tuple(range(len(tree))), list(tree)
     if isinstance(tree, Branch):
-        return _open_parts(*tree.open_branch())
+        make, parts = tree.open_branch()
+        return make, tuple(parts), list(parts.values())
+    if tree.__class__ in REGISTERED:
+        children, data = REGISTERED[tree.__class__][0](tree)
+        parts = list(children)
+        return Container(tree.__class__, data), tuple(range(len(parts))), parts
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         names = tuple(field.name for field in dataclasses.fields(tree))
         return type(tree), names, [getattr(tree, name) for name in names]
     return None
-
-
-def _open_parts(make: Any, parts: dict[str, Any]) -> tuple[Any, tuple[Any, ...], list[Any]]:
-    return make, tuple(parts), list(parts.values())
 
 
 def children_of(tree: Any) -> dict[Any, Any] | None:
@@ -94,25 +133,47 @@ def children_of(tree: Any) -> dict[Any, Any] | None:
     return None if opened is None else dict(zip(opened[1], opened[2], strict=True))
 
 
-def flatten(tree: Any) -> tuple[list[Any], Structure]:
-    """The leaves in order, and the structure that holds them.
+def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], Structure]:
+    """The leaves in order, and the structure that holds them. What `is_leaf` is true of is not taken apart.
 
     >>> flatten({"w": [1, 2], "b": (3, None)})
     ([1, 2, 3], dict(w: list(*, *), b: tuple(*, NoneType())))
     """
     leaves: list[Any] = []
-    structure = _take_apart(tree, leaves)
+    structure = _take_apart(tree, leaves, is_leaf)
     return leaves, structure
 
 
-def _take_apart(tree: Any, leaves: list[Any]) -> Structure:
+def leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
+    """The leaves in order.
+
+    >>> leaves({"w": [1, 2], "b": (3, None)})
+    [1, 2, 3]
+    >>> leaves([(1, 2), (3, 4)], is_leaf=lambda part: isinstance(part, tuple))
+    [(1, 2), (3, 4)]
+    """
+    return flatten(tree, is_leaf)[0]
+
+
+def structure(tree: Any, is_leaf: IsLeaf | None = None) -> Structure:
+    """The containers of a tree without the leaves, which can be compared.
+
+    >>> structure([1.0, (2.0, 3.0)])
+    list(*, tuple(*, *))
+    >>> structure([1, 2]) == structure([3, 4])
+    True
+    """
+    return flatten(tree, is_leaf)[1]
+
+
+def _take_apart(tree: Any, leaves: list[Any], is_leaf: IsLeaf | None) -> Structure:
     """The structure of a tree, whose leaves are appended to others."""
-    opened = _open(tree)
+    opened = None if is_leaf is not None and is_leaf(tree) else _open(tree)
     if opened is None:
         leaves.append(tree)
         return LEAF
     make, keys, children = opened
-    return Structure(make, keys, tuple([_take_apart(child, leaves) for child in children]))
+    return Structure(make, keys, tuple([_take_apart(child, leaves, is_leaf) for child in children]))
 
 
 def unflatten(structure: Structure, leaves: Any) -> Any:
@@ -145,7 +206,7 @@ def _build(structure: Structure, leaves: Iterator[Any]) -> Any:
     if isinstance(make, type) and issubclass(make, list | tuple):
         return make(parts)
     named = dict(zip(keys, parts, strict=True))
-    is_dataclass: bool = dataclasses.is_dataclass(make)
+    is_dataclass: bool = isinstance(make, type) and dataclasses.is_dataclass(make)
     return make(**named) if is_dataclass else make(named)
 
 
@@ -162,7 +223,7 @@ def is_alike(a: Structure, b: Structure) -> bool:
     )
 
 
-def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
+def map(function: Callable[..., Any], tree: Any, *others: Any, is_leaf: IsLeaf | None = None) -> Any:
     """`function` of the leaves of one or more trees of the same structure; the result is like the first of them.
 
     It updates the parameters of a model by their gradients, and stacks those of several models for `vmap`.
@@ -170,10 +231,10 @@ def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     >>> map(lambda x, y: x + y, {"a": 1, "b": [2]}, {"a": 10, "b": [20]})
     {'a': 11, 'b': [22]}
     """
-    leaves, structure = flatten(tree)
+    leaves, structure = flatten(tree, is_leaf)
     columns = [leaves]
     for other in others:
-        column, other_structure = flatten(other)
+        column, other_structure = flatten(other, is_leaf)
         if not is_alike(other_structure, structure):
             raise user_error(ValueError, f"The trees have different structures, {structure!r} and {other_structure!r}")
         columns.append(column)
@@ -192,7 +253,7 @@ def leaf_paths(structure: Structure) -> Iterator[str]:
     indexed = isinstance(structure.make, type) and issubclass(structure.make, dict | list | tuple)
     for key, child in zip(structure.keys, structure.children, strict=True):
         for rest in leaf_paths(child):
-            yield (f"[{key!r}]" if indexed else f".{key}") + rest
+            yield (f"[{key!r}]" if indexed or isinstance(key, int) else f".{key}") + rest
 
 
 def leaf_names(f: Callable[..., Any], structure: Structure) -> list[str | None]:

@@ -10,6 +10,7 @@ import numpy as np
 from wengert.control.closures import close_over, is_for_graph
 from wengert.control.values import match_given
 from wengert.core.array import Array
+from wengert.core.axis_names import name_of_level
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import is_own, iterate_payloads
 from wengert.core.primitive import SHAPED
@@ -32,7 +33,7 @@ from wengert.implicit.solvers import (
 )
 from wengert.implicit.theorem import differentiate_solution
 from wengert.implicit.traced_root import find_root
-from wengert.modes.batch import Batched
+from wengert.modes.batch import Batched, bind_axis
 from wengert.modes.forward import Dual
 from wengert.modes.in_place import snapshot
 from wengert.modes.taylor import Jet
@@ -151,9 +152,9 @@ class Equation:
         level, n = max(found.items())
         if not n:
             raise user_error(ValueError, f"{self.name} of an empty batch", because="there is nothing to solve.")
-        return Batched(
-            stack([self.solve_plain(solver, tol, *batch_element((x0, theta), i, level)) for i in range(n)]), level
-        )
+        with bind_axis(name_of_level(level), None):
+            rows = [self.solve_plain(solver, tol, *batch_element((x0, theta), i, level)) for i in range(n)]
+        return Batched(stack(rows), level)
 
 
 class PlainEquation:

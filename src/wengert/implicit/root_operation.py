@@ -17,6 +17,7 @@ import numpy as np
 from wengert.control.bodies import batch_body, specs_of, trace_body
 from wengert.control.linear_tape import LinearTape
 from wengert.core.array import Array
+from wengert.core.axis_names import name_of_level
 from wengert.core.definition import Definition
 from wengert.core.levels import find_own, is_own, new_level, payloads, strip_level
 from wengert.core.primitive import Primitive
@@ -145,7 +146,7 @@ def root_of_batch(primitive: Primitive, args: tuple[Any, ...], problem: RootProb
     own = find_own(args, Batched, level)
     x, *operands = payloads(args, own)
     x = x if own[0] else broadcast_to(x, (n, *np.shape(x)))
-    body, _ = batch_body(problem.body, (True, *own[1:]), n, (True,))
+    body, _ = batch_body(problem.body, (True, *own[1:]), n, name_of_level(level), (True,))
     return Batched(primitive.op(x, *operands, problem=problem._replace(body=body)), level)
 
 

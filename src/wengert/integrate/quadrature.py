@@ -19,13 +19,14 @@ from wengert.control.closures import CapturedValues, close_over
 from wengert.control.linear_tape import LinearTape
 from wengert.core import tree
 from wengert.core.array import Array
+from wengert.core.axis_names import name_of_level
 from wengert.core.errors import user_line
 from wengert.core.levels import is_own
 from wengert.core.primitive import Primitive, as_operand
 from wengert.core.spec import Spec
 from wengert.integrate.continuous_adjoint import SmoothArrays
 from wengert.integrate.flow import has_derivative, strip_derivatives
-from wengert.modes.batch import Batched
+from wengert.modes.batch import Batched, bind_axis
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.joining import stack
 from wengert.ops.shape.rearranging import concatenate
@@ -123,7 +124,9 @@ class Integral(Call):
         """One integral after the other, as each is subdivided by itself."""
         rows = []
         for i in range(len(top.value)):
-            rows.append(primitive.op(*[v.value[i] if is_own(v, Batched, top.level) else v for v in x], call=self))
+            row = [v.value[i] if is_own(v, Batched, top.level) else v for v in x]
+            with bind_axis(name_of_level(top.level), None):
+                rows.append(primitive.op(*row, call=self))
         return tuple([Batched(stack(column), top.level) for column in zip(*rows, strict=True)])
 
     def integrand_at(self, x: Any, args: tuple) -> Any:

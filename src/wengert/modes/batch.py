@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
+from wengert.core.axis_names import AXES, NamedAxis, name_of_level
 from wengert.core.errors import TrackedValueError, user_error
 from wengert.core.kinds import keep_params
 from wengert.core.levels import find_own, payloads
@@ -21,6 +22,7 @@ from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.modes import recording
 from wengert.modes.batching import Params, align_axes, batching, default_rule
+from wengert.modes.guards import note_change
 from wengert.ops.shape.joining import stack, unstack
 
 
@@ -36,6 +38,9 @@ class Batched(Array):
     def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: Params) -> Any:
         if recording.active and (trace := recording.capturing_trace(level)) is not None:
             return trace.run(primitive, args, params)
+        collect = primitive.definition.collect
+        if collect is not None and name_of_level(level) == params["axis_name"]:
+            return collect(args[0].value)
         own = find_own(args, Batched, level)
         out = run_batch(primitive, payloads(args, own), own, params)
         return Batched(out, level) if primitive.outputs == 1 else tuple([Batched(o, level) for o in out])
@@ -85,6 +90,28 @@ class Batched(Array):
 
     def __repr__(self) -> str:
         return f"batched({self.value!r})"
+
+
+class bind_axis:
+    """A block in which a name stands for a batch axis; nothing for the name None.
+
+    Without a level, elements run one by one in the block.
+    """
+
+    __slots__ = ("axis", "token")
+
+    def __init__(self, name: str | None, level: int | None, size: int = 0):
+        self.axis = None if name is None else NamedAxis(name, level, size)
+
+    def __enter__(self) -> None:
+        if self.axis is not None:
+            self.token = AXES.set((self.axis, *AXES.get()))
+            note_change()
+
+    def __exit__(self, *exc: Any) -> None:
+        if self.axis is not None:
+            AXES.reset(self.token)
+            note_change()
 
 
 def run_batch(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], params: Params) -> Any:

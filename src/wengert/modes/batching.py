@@ -6,6 +6,7 @@ For most operations the table says enough: elementwise operations run on aligned
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -19,6 +20,12 @@ from wengert.ops.contraction.products import matmul
 from wengert.ops.elementwise.choices import where
 from wengert.ops.indexing.key import Hole, Index
 from wengert.ops.indexing.subscripts import _add_at, _scatter, _set_at, _winners, gather
+from wengert.ops.linear_algebra.sparse import (
+    product_elements,
+    sparse_product,
+    sparse_solution,
+    sparse_transpose_product,
+)
 from wengert.ops.samples.sorting import _searchsorted
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.joining import _full_like
@@ -289,3 +296,78 @@ def batch_winners(primitive: Primitive, values: Sequence[Any], mine: Sequence[bo
     axes = find_key_axes(key, element_ndims(values, mine), len(shape))
     key, indices = add_row_index(key, values, mine, n, axes.block)
     return move_key_axes(primitive.op(*indices, key=key, shape=(n, *shape)), axes, back=True)
+
+
+# Sparse matrices. Those of a batch have their elements at the same positions, and are blocks of a larger one.
+
+
+@batching(sparse_product, sparse_transpose_product)
+def batch_sparse_product(
+    primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params
+) -> Any:
+    """Run a product with a sparse matrix: with more columns, or with the blocks of a larger matrix."""
+    data, x, columns, starts = values
+    if any(mine[2:]):
+        return None
+    rows, width = params["shape"]
+    if not mine[0]:
+        out = primitive.op(data, join_columns(x), columns, starts, shape=params["shape"])
+        return split_columns(out, x.shape[0], x.shape[2:])
+    x = x if mine[1] else repeat_value(x, n)
+    out = primitive.op(
+        reshape(data, (-1,)),
+        reshape(x, (-1, *x.shape[2:])),
+        *repeat_layout(columns, starts, width, n),
+        shape=(n * rows, n * width),
+    )
+    return reshape(out, (n, -1 if n else 0, *x.shape[2:]))
+
+
+def join_columns(x: Any) -> Any:
+    """A batch of vectors, or of matrices, as the columns of one matrix."""
+    x = moveaxis(x, 0, 1)
+    return reshape(x, (x.shape[0], math.prod(x.shape[1:])))
+
+
+def split_columns(x: Any, n: int, rest: tuple[int, ...]) -> Any:
+    """The inverse of `join_columns`."""
+    return moveaxis(reshape(x, (x.shape[0], n, *rest)), 1, 0)
+
+
+def repeat_layout(columns: Any, starts: Any, width: int, n: int) -> tuple[Any, Any]:
+    """The columns and starts of a matrix that has a sparse matrix n times along its diagonal."""
+    columns, starts, steps = np.asarray(columns), np.asarray(starts), np.arange(n)[:, None]
+    ends = (starts[1:] + steps * len(columns)).reshape(-1)
+    return (columns + steps * width).reshape(-1), np.concatenate([starts[:1], ends])
+
+
+@batching(product_elements)
+def batch_product_elements(
+    primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params
+) -> Any:
+    """Run the elements of a product: those of blocks of a larger matrix."""
+    if any(mine[2:]):
+        return None
+    x, y = (v if m else repeat_value(v, n) for v, m in zip(values[:2], mine, strict=False))
+    rows, width = params["shape"]
+    out = primitive.op(
+        *[reshape(v, (-1, *v.shape[2:])) for v in (x, y)],
+        *repeat_layout(*values[2:], width, n),
+        shape=(n * rows, n * width),
+    )
+    return reshape(out, (n, len(values[2])))
+
+
+@batching(sparse_solution)
+def batch_sparse_solution(
+    primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params
+) -> Any:
+    """Run the solution of a sparse system: with more columns, or with the blocks of a larger matrix."""
+    data, b, columns, starts = values
+    if any(mine[2:]):
+        return None
+    if not mine[0]:
+        return split_columns(primitive.op(data, join_columns(b), columns, starts, **params), b.shape[0], b.shape[2:])
+    b = b if mine[1] else repeat_value(b, n)
+    layout = repeat_layout(columns, starts, len(starts) - 1, n)
+    return reshape(primitive.op(reshape(data, (-1,)), reshape(b, (-1, *b.shape[2:])), *layout, **params), b.shape)

@@ -12,9 +12,11 @@ from wengert.core.array import UFUNC_METHODS, UFUNCS, Array
 from wengert.core.errors import user_error
 from wengert.core.frozen import is_frozen
 from wengert.core.primitive import as_operand
+from wengert.core.spec import PLAIN
 from wengert.ops.contraction import products
 from wengert.ops.elementwise import arithmetic, choices, complex_numbers, exponential, predicates
 from wengert.ops.indexing import subscripts, taking, updates
+from wengert.ops.linear_algebra.sparse_matrix import is_sparse, sparse
 from wengert.ops.reductions import cumulative, extremes, logical, sums
 from wengert.ops.samples import sorting
 from wengert.ops.shape import editing, joining, rearranging, reshaping
@@ -49,6 +51,16 @@ def _iterate(x: Any) -> Iterator:
     return iter(joining.unstack(x))  # one node for all items
 
 
+def _matmul(x: Any, y: Any) -> Any:
+    if y.__class__ not in PLAIN and not isinstance(y, Array) and is_sparse(y):
+        return sparse(y).__rmatmul__(x)
+    return products.matmul(x, y)
+
+
+def _rmatmul(x: Any, y: Any) -> Any:
+    return sparse(y) @ x if is_sparse(y) else products.matmul(y, x)
+
+
 BINARY: dict[str, Callable] = {
     "add": arithmetic.add,
     "sub": arithmetic.subtract,
@@ -71,6 +83,8 @@ for _name, _function in BINARY.items():
     setattr(Array, f"__i{_name}__", in_place(_function))
 
 OTHER_OPERATORS: dict[str, Callable] = {
+    "__matmul__": _matmul,
+    "__rmatmul__": _rmatmul,
     "__neg__": arithmetic.negative,
     "__pos__": arithmetic.positive,
     "__abs__": complex_numbers.absolute,

@@ -13,14 +13,21 @@ import numpy as np
 
 from wengert.core.errors import user_error
 from wengert.core.primitive import as_operand
+from wengert.ops.contraction.products import matvec
 from wengert.ops.elementwise.arithmetic import sqrt
 from wengert.ops.elementwise.choices import where
+from wengert.ops.elementwise.complex_numbers import absolute
 from wengert.ops.elementwise.exponential import exp, log, log1p
 from wengert.ops.elementwise.predicates import floor, logical_or
 from wengert.ops.linear_algebra.cholesky import cholesky
+from wengert.ops.linear_algebra.least_squares import pinv
+from wengert.ops.linear_algebra.norms import norm
+from wengert.ops.linear_algebra.spectral import eigvalsh
 from wengert.ops.linear_algebra.triangular import solve_triangular
+from wengert.ops.reductions.extremes import max as max_
 from wengert.ops.reductions.logical import any as any_
 from wengert.ops.reductions.sums import sum as sum_
+from wengert.ops.shape.casting import _stop_gradient as stop_gradient
 from wengert.ops.shape.rearranging import concatenate, diagonal
 from wengert.ops.shape.reshaping import broadcast_to, moveaxis, reshape, swapaxes
 from wengert.ops.special.entropy import xlogy
@@ -53,14 +60,36 @@ def vector_length(x: Any, mean: Any, cov: Any) -> int:
     return 1 if x is None or mean is not None or not np.ndim(x) else as_operand(x).shape[-1]
 
 
-def whiten(x: Any, mean: Any, cov: Any) -> tuple[Any, Any, int]:
-    """The squared length of x - mean in units of the covariance, half its log-determinant, and the length of x."""
+def offsets(x: Any, mean: Any, cov: Any) -> tuple[Any, Any, int]:
+    """The vectors x - mean, the covariance as a matrix, and the length of the vectors."""
     n = vector_length(x, mean, cov)
     x = as_operand(x)
     if n == 1 and (not x.ndim or x.shape[-1] != 1):
         x = reshape(x, (*x.shape, 1))
-    away = x - (0.0 if mean is None else mean)
-    lower = cholesky(covariance_matrix(cov, n, x, mean))
+    return x - (0.0 if mean is None else mean), covariance_matrix(cov, n, x, mean), n
+
+
+def singular_logpdf(x: Any, mean: Any, cov: Any) -> Any:
+    """The logarithm of the density on the subspace that the covariance spans; SciPy's tolerances."""
+    away, cov, _ = offsets(x, mean, cov)
+    rtol = (1e3 if cov.dtype == np.float32 else 1e6) * float(np.finfo(cov.dtype).eps)
+    values = eigvalsh(cov)
+    limit = rtol * max_(stop_gradient(absolute(values)), -1, keepdims=True)
+    is_spanned = values > limit
+    inverse = pinv(cov, rtol, hermitian=True)
+    scaled = matvec(inverse, away)
+    outside = norm(stop_gradient(away - matvec(cov, scaled)), axis=-1) >= 1e3 * limit[..., 0]
+    rank = sum_(is_spanned, -1)
+    log_det = sum_(log(where(is_spanned, values, 1.0)), -1)
+    out = -0.5 * (rank * LOG_TWO_PI + log_det + sum_(scaled * away, -1))
+    out = where(outside, -math.inf, out)
+    return where(any_(values < -limit, -1), math.nan, out)
+
+
+def whiten(x: Any, mean: Any, cov: Any) -> tuple[Any, Any, int]:
+    """The squared length of x - mean in units of the covariance, half its log-determinant, and the length of x."""
+    away, cov, n = offsets(x, mean, cov)
+    lower = cholesky(cov)
     if lower.ndim == 2:
         flat = reshape(away, (-1, n))
         scaled = reshape(swapaxes(solve_triangular(lower, swapaxes(flat, 0, 1), lower=True), 0, 1), away.shape)
@@ -78,14 +107,20 @@ class MultivariateNormal(Distribution):
     np.float64(-1.837877)
     """
 
-    def logpdf(self, x: Any, mean: Any = None, cov: Any = 1.0) -> Any:
-        """The logarithm of the density at the vectors x, along their last axis."""
+    def logpdf(self, x: Any, mean: Any = None, cov: Any = 1.0, allow_singular: bool = False) -> Any:
+        """The logarithm of the density at the vectors x, along their last axis.
+
+        With `allow_singular`, the covariance may be singular. The density is then that on the subspace where points
+        are possible, and zero elsewhere. Its derivative is that among covariances of the same rank.
+        """
+        if allow_singular:
+            return singular_logpdf(x, mean, cov)
         distance, half_log_det, n = whiten(x, mean, cov)
         return -0.5 * (n * LOG_TWO_PI + distance) - half_log_det
 
-    def pdf(self, x: Any, mean: Any = None, cov: Any = 1.0) -> Any:
+    def pdf(self, x: Any, mean: Any = None, cov: Any = 1.0, allow_singular: bool = False) -> Any:
         """The density."""
-        return exp(self.logpdf(x, mean, cov))
+        return exp(self.logpdf(x, mean, cov, allow_singular))
 
     def entropy(self, mean: Any = None, cov: Any = 1.0) -> Any:
         """The differential entropy."""

@@ -8,12 +8,38 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import user_error
+from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.core.tree import is_alike, leaf_paths
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import reshape
 from wengert.transforms.boundary import flatten_arrays, unflatten_arrays
+
+__all__ = ["ravel"]
+
+
+def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """The elements of a tree of real arrays as one vector, and the function that makes such a tree of a vector.
+
+    Both can be differentiated, batched and compiled. Leaves keep their floating-point dtypes; integers become floats.
+
+    >>> vector, unravel = ravel({"w": np.ones((2, 2)), "b": 3.0})
+    >>> vector
+    array([1., 1., 1., 1., 3.])
+    >>> unravel(2 * vector)["w"]
+    array([[2., 2.],
+           [2., 2.]])
+    """
+    flat = FlatTree(tree, "The tree")
+
+    def unravel(vector: Any) -> Any:
+        found = np.shape(vector)
+        if found != (flat.size,):
+            raise user_error(ValueError, f"The tree has {flat.size} elements, and was given a vector of shape {found}")
+        return flat.tree(as_operand(vector))
+
+    return flat.vector(tree), unravel
 
 
 class FlatTree:

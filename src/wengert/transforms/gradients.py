@@ -11,6 +11,7 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import new_level
+from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.core.tree import LEAF
 from wengert.modes import recording
@@ -18,6 +19,7 @@ from wengert.modes.backward import backward_pass, conform
 from wengert.modes.tape import Leaf, TapeNode
 from wengert.modes.tensor import Tensor
 from wengert.ops.elementwise.complex_numbers import conj
+from wengert.ops.reductions.sums import sum as sum_
 from wengert.transforms.boundary import (
     Argnums,
     Arguments,
@@ -33,7 +35,7 @@ from wengert.transforms.boundary import (
     unflatten_arrays,
 )
 
-__all__ = ["grad", "value_and_grad"]
+__all__ = ["elementwise_grad", "grad", "value_and_grad"]
 
 
 def grad(
@@ -88,6 +90,22 @@ def value_and_grad(
         return (value, tape.aux) if has_aux else value, gradient
 
     return value_and_gradient
+
+
+def elementwise_grad(f: Callable[P, Any], argnums: Argnums = 0) -> Callable[P, Any]:
+    """The derivative of a function that acts on each element by itself, at all elements at once.
+
+    It is the gradient of the sum of the results. Where a result depends on several elements, their derivatives add up.
+
+    >>> elementwise_grad(np.tanh)(np.array([0.0, 1.0])).round(6)
+    array([1.      , 0.419974])
+    """
+
+    @wraps(f, updated=())
+    def add_results(*args: Any, **kwargs: Any) -> Any:
+        return sum_(as_operand(recording.as_read(f)(*args, **kwargs)))
+
+    return grad(add_results, argnums)
 
 
 def scalar_spec(y: Any, holomorphic: bool) -> Spec:

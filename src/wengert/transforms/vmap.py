@@ -15,7 +15,7 @@ from wengert.core.primitive import as_operand
 from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import LEAF, Structure, children_of, flatten, leaf_paths, unflatten
 from wengert.modes import recording
-from wengert.modes.batch import Batched
+from wengert.modes.batch import Batched, bind_axis
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import broadcast_to, moveaxis
 from wengert.transforms.boundary import P
@@ -23,13 +23,20 @@ from wengert.transforms.boundary import P
 __all__ = ["vmap"]
 
 
-def vmap(f: Callable[P, Any], in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = None) -> Callable[P, Any]:
+def vmap(
+    f: Callable[P, Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    chunk_size: int | None = None,
+    axis_name: str | None = None,
+) -> Callable[P, Any]:
     """The function that runs `f` on each element of a batch, all at once, and stacks the results.
 
     `in_axes` says which axis of each positional argument is the batch: one integer for all, or a tuple with one for
     each; None passes an argument whole. For an argument that is a tree, it may be a tree too, in which an integer
     stands for all leaves below. Keyword arguments are batched along their first axis. `out_axes` says in the same way
     where the batch axis of the results is. `chunk_size` limits how many elements run together, and so the memory.
+    By its `axis_name`, the elements can refer to the batch: `psum`, `pmean`, `pmax`, `pmin`, `axis_index`.
 
     >>> vmap(np.dot)(np.arange(6.0).reshape(3, 2), np.ones((3, 2)))
     array([1., 5., 9.])
@@ -38,11 +45,20 @@ def vmap(f: Callable[P, Any], in_axes: Any = 0, out_axes: Any = 0, chunk_size: i
     """
     if chunk_size is not None and (not isinstance(chunk_size, int) or chunk_size < 1):
         raise user_error(ValueError, f"chunk_size={chunk_size!r} is not a positive number of elements")
+    if axis_name is not None and chunk_size is not None:
+        raise user_error(
+            ValueError,
+            f"vmap was given axis_name={axis_name!r} and chunk_size={chunk_size}",
+            "Leave one of them out.",
+            because="the elements of one chunk do not know the others.",
+        )
+    if not isinstance(axis_name, str | None):
+        raise user_error(TypeError, f"The name of an axis is a string, not {axis_name!r}")
 
     @wraps(f)
     def batched(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
-        outs, out_structure = run_batched(f, leaves, structure, in_axes, out_axes, chunk_size)
+        outs, out_structure = run_batched(f, leaves, structure, in_axes, out_axes, chunk_size, axis_name)
         return unflatten(out_structure, [copy_if_shared(match_given(out, leaves), leaves) for out in outs])
 
     return batched
@@ -55,6 +71,7 @@ def run_batched(
     in_axes: Any = 0,
     out_axes: Any = 0,
     chunk_size: int | None = None,
+    axis_name: str | None = None,
 ) -> tuple[list[Any], Structure]:
     """The leaves of the results of `vmap`, from the leaves of (args, kwargs), and their structure.
 
@@ -78,7 +95,8 @@ def run_batched(
             for x, axis in zip(leaves, axes, strict=True)
         ]
         chunk_args, chunk_kwargs = unflatten(structure, parts)
-        outs, out_structure = flatten(recording.as_read(f)(*chunk_args, **chunk_kwargs))
+        with bind_axis(axis_name, level, n):
+            outs, out_structure = flatten(recording.as_read(f)(*chunk_args, **chunk_kwargs))
         results = zip(outs, spread_axes(out_axes, out_structure, "out_axes"), leaf_paths(out_structure), strict=True)
         moved = [move_batch_back(out, level, last - first, axis, f"result{path}") for out, axis, path in results]
         return moved, out_structure

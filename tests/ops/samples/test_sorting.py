@@ -130,3 +130,32 @@ def test_searchsorted(side):
         assert not indices.requires_grad
         np.testing.assert_array_equal(indices.numpy(), expected)
     assert so.searchsorted([1.0, 2.0], 1.5) == 1
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_topk(axis, largest):
+    expected = np.flip(np.sort(X, axis), axis) if largest else np.sort(X, axis)
+    k = 2
+    first = np.take(expected, range(k), axis)
+    values, indices = so.topk(tensor(X), k, axis, largest)
+    np.testing.assert_array_equal(values.numpy(), first)
+    np.testing.assert_array_equal(np.take_along_axis(X, indices.numpy(), axis), first)
+    t = rng.standard_normal(first.shape)
+    g = pulled(lambda x: so.topk(x, k, axis, largest).values, X, t)
+    np.testing.assert_array_equal(np.take_along_axis(g, indices.numpy(), axis), t)
+    assert np.count_nonzero(g) == t.size
+
+
+def test_topk_of_equal_elements_and_nan():
+    x = np.array([2.0, np.nan, 5.0, 2.0, 5.0])
+    assert so.topk(x, 3).indices.tolist() == [1, 2, 4]  # NaN is the largest, as in NumPy's order
+    assert so.topk(x, 3, largest=False).indices.tolist() == [0, 3, 2]
+    assert so.topk(x, 0).values.shape == (0,)
+
+
+def test_topk_errors():
+    with pytest.raises(ValueError, match="k=6, along an axis of length 4"):
+        so.topk(X, 6, 0)
+    with pytest.raises(TypeError):
+        so.topk(X, 1.5)

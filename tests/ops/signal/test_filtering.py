@@ -68,3 +68,44 @@ def test_derivatives(f, mode):
 def test_errors(call, message):
     with pytest.raises(ValueError, match=rf"{message}.*test_filtering\.py:\d+|test_filtering\.py:\d+.*{message}"):
         call()
+
+
+def convolve_each(a, b, mode, axes, dot_axes):
+    """The convolution along axes, by one of SciPy's for each pair of rows."""
+    kept = [[i for i in range(x.ndim) if i not in (*c, *d)] for x, c, d in zip((a, b), axes, dot_axes, strict=True)]
+    dots = [tuple(x.shape[i] for i in d) for x, d in zip((a, b), dot_axes, strict=True)]
+    a = np.transpose(a, (*kept[0], *dot_axes[0], *axes[0]))
+    b = np.transpose(b, (*kept[1], *dot_axes[1], *axes[1]))
+    rows = [
+        [
+            sum(scipy.signal.convolve(a[i + d], b[j + d], mode, method="direct") for d in np.ndindex(*dots[0]))
+            for j in np.ndindex(*b.shape[: len(kept[1])])
+        ]
+        for i in np.ndindex(*a.shape[: len(kept[0])])
+    ]
+    whole = np.array(rows)
+    return whole.reshape(*a.shape[: len(kept[0])], *b.shape[: len(kept[1])], *whole.shape[2:])
+
+
+ALONG = {
+    "images": ((2, 3, 5, 6), (3, 4, 2, 3), ([2, 3], [2, 3]), ([1], [0])),
+    "rows": ((5, 2), (3, 4), ([0], [0]), ((), ())),
+    "longer second": ((3, 2), (5, 4), ([0], [-2]), ((), ())),
+    "two sums": ((2, 3, 6), (4, 3, 2), ([-1], [0]), ([0, 1], [2, 1])),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("first", "second", "axes", "dot_axes"), ALONG.values(), ids=ALONG)
+def test_along_axes(first, second, axes, dot_axes, mode):
+    a, b = numbers(first, 1), numbers(second, 2)
+    positive = [[i % x.ndim for i in chosen] for x, chosen in zip((a, b), axes, strict=True)]
+    convolve = lambda a, b: wg.signal.convolve(a, b, mode, axes=axes, dot_axes=dot_axes)
+    np.testing.assert_allclose(convolve(a, b), convolve_each(a, b, mode, positive, dot_axes), atol=1e-12)
+    if mode == "valid":
+        check_derivatives(convolve, [a, b], [0, 1])
+
+
+def test_axes_that_do_not_fit():
+    with pytest.raises(ValueError, match="along dot_axes they have equal lengths"):
+        wg.signal.convolve(np.ones((2, 5)), np.ones((3, 5)), axes=([1], [1]), dot_axes=([0], [0]))

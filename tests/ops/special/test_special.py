@@ -15,7 +15,14 @@ import wengert as wg
 from wengert import special
 from wengert.core.array import SCIPY_UFUNCS
 
-BESSEL = {"jv": mpmath.besselj, "yv": mpmath.bessely, "iv": mpmath.besseli, "kv": mpmath.besselk}
+BESSEL = {
+    "jv": mpmath.besselj,
+    "yv": mpmath.bessely,
+    "iv": mpmath.besseli,
+    "kv": mpmath.besselk,
+    "ive": lambda v, x: mpmath.besseli(v, x) * mpmath.exp(-abs(x)),
+    "kve": lambda v, x: mpmath.besselk(v, x) * mpmath.exp(x),
+}
 
 
 def normal(x):
@@ -136,6 +143,34 @@ ACCURACY = {
     "i1": (special.i1, lambda x: mpmath.besseli(1, x), SIGNED, 1e-13, 50),
     "i0e": (special.i0e, lambda x: mpmath.besseli(0, x) * mpmath.exp(-abs(x)), [*SIGNED, (1e4,)], 1e-11, 50),
     "i1e": (special.i1e, lambda x: mpmath.besseli(1, x) * mpmath.exp(-abs(x)), [*SIGNED, (1e4,)], 1e-11, 50),
+    "k0": (special.k0, lambda x: mpmath.besselk(0, x), POSITIVE, 1e-12, 50),
+    "k1": (special.k1, lambda x: mpmath.besselk(1, x), POSITIVE, 1e-12, 50),
+    "k0e": (special.k0e, lambda x: mpmath.besselk(0, x) * mpmath.exp(x), [*POSITIVE, (1e4,)], 1e-11, 50),
+    "k1e": (special.k1e, lambda x: mpmath.besselk(1, x) * mpmath.exp(x), [*POSITIVE, (1e4,)], 1e-11, 50),
+    "loggamma": (special.loggamma, mpmath.loggamma, decades((-2, 4)), 1e-13, 50),
+    "rgamma": (
+        special.rgamma,
+        mpmath.rgamma,
+        [*uniform((-6, 6)), *uniform((6, 170)), *points(-1e-9, -2.0 - 1e-9, -5.0 + 1e-6, 1e-5)],
+        1e-12,
+        50,
+    ),
+    "multigammaln": (
+        lambda x: special.multigammaln(x, 3),
+        lambda x: mpmath.log(mpmath.pi) * 1.5 + sum(mpmath.loggamma(x - mpmath.mpf(j) / 2) for j in range(3)),
+        decades((0.1, 4)),
+        1e-12,
+        50,
+    ),
+    "binom": (
+        special.binom,
+        mpmath.binomial,
+        [*uniform((0, 9), (-3, 12)), *uniform((-9, -1), (0, 3)), (300.0, 7.5), (40.0, 20.0)],
+        1e-10,
+        50,
+    ),
+    "exp1": (special.exp1, mpmath.e1, decades((-3, 2)), 1e-13, 50),
+    "expi": (special.expi, mpmath.ei, [*decades((-3, 2)), *uniform((-20, 0))], 1e-12, 50),
     "si": (lambda x: special.sici(x)[0], mpmath.si, SIGNED, 1e-12, 50),
     "ci": (lambda x: special.sici(x)[1], mpmath.ci, POSITIVE, 1e-12, 50),
     "lambertw": (
@@ -162,6 +197,13 @@ for _s in (2, 3.5):
 for _n in (0, 1, 2, 5):
     _both = (lambda x, n=_n: special.expn(n, x)), (lambda x, n=_n: mpmath.expint(n, x))
     ACCURACY[f"expn {_n}"] = (*_both, decades((-3, 2)), 1e-13, 50)
+
+for _a, _b, _c in ((0.5, 1.5, 2.5), (-2, 3.3, 0.7), (1, 1, 2)):
+    _both = (
+        lambda z, p=(_a, _b, _c): special.hyp2f1(*p, z),
+        lambda z, p=(_a, _b, _c): mpmath.hyp2f1(*p, z),
+    )
+    ACCURACY[f"hyp2f1 {_a} {_b} {_c}"] = (*_both, uniform((-5, 0.95)), 1e-10, 50)
 
 
 def bessel_functions(name, order):
@@ -243,7 +285,7 @@ def test_ufuncs_of_scipy_run_on_values(name):
     x = wg.tensor(args[-1], requires_grad=True)
     found, expected = ufunc(*args[:-1], x), ufunc(*args)
     for y, z in zip(found, expected, strict=True) if ufunc.nout > 1 else [(found, expected)]:
-        assert y.requires_grad
+        assert y.requires_grad == (name != "gammasgn")  # a step function
         np.testing.assert_allclose(y.detach().numpy(), z, rtol=1e-14)
 
 
@@ -255,7 +297,7 @@ def test_functions_of_scipy_that_end_in_a_ufunc():
         scipy.special.spence(x)
 
 
-@pytest.mark.parametrize("name", ["polygamma", "zeta", "jv", "yv", "iv", "kv", "expn"])
+@pytest.mark.parametrize("name", ["polygamma", "zeta", "jv", "yv", "iv", "ive", "kv", "kve", "expn"])
 def test_orders_have_no_derivative(name):
     f = getattr(special, name)
     with pytest.raises(wg.GradientError, match=f"No derivative of {name} with respect to its .* at .*test_special.py"):
@@ -266,7 +308,7 @@ def test_orders_have_no_derivative(name):
 
 def test_orders_may_be_arrays():
     x, orders = np.array([0.5, 1.5, 3.0]), np.arange(4)[:, None]
-    for name in ("expn", "jv"):
+    for name in ("expn", "ive", "jv", "kve"):
         f = getattr(special, name)
         found = wg.grad(lambda x, f=f: f(orders, x).sum())(x)
         np.testing.assert_allclose(
@@ -278,7 +320,7 @@ def test_orders_may_be_arrays():
 
 def test_python_orders_keep_float32():
     x = np.array([0.5, 1.5], np.float32)
-    for name in ("jv", "polygamma", "zeta", "expn"):
+    for name in ("jv", "ive", "kve", "polygamma", "zeta", "expn"):
         f = getattr(special, name)
         assert f(2, x).dtype == f(2.0, x).dtype == wg.grad(lambda x, f=f: f(2, x).sum())(x).dtype == np.float32
         assert wg.compile(lambda x, f=f: f(2, x))(x).dtype == np.float32
@@ -364,3 +406,50 @@ def test_zeta_in_single_precision(q):
     for found in (special.zeta(wg.tensor(x), *q).numpy(), wg.compile(lambda x: special.zeta(x, *q))(x)):
         assert found.dtype == expected.dtype
         np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("x", [0.0, -1.0, -2.0, -7.0])
+def test_derivatives_of_rgamma_where_gamma_has_poles(x):
+    f = special.rgamma
+    for order in range(1, 4):
+        f = wg.grad(f)
+        with mpmath.workdps(60):
+            np.testing.assert_allclose(f(x), float(mpmath.diff(mpmath.rgamma, x, order)), rtol=1e-11)
+
+
+@pytest.mark.parametrize(("n", "k"), [(2.0, 3.0), (5.0, 7.0), (4.0, -2.0), (3.0, 1.0), (6.0, 6.0)])
+def test_derivatives_of_binom_at_integers(n, k):
+    with mpmath.workdps(60):
+        for i, order in enumerate(((1, 0), (0, 1))):
+            expected = float(mpmath.diff(mpmath.binomial, (n, k), order))
+            np.testing.assert_allclose(wg.grad(special.binom, i)(n, k), expected, rtol=1e-12, atol=1e-14)
+        expected = float(mpmath.diff(mpmath.binomial, (n, k), (0, 2)))
+        np.testing.assert_allclose(wg.grad(wg.grad(special.binom, 1), 1)(n, k), expected, rtol=1e-11, atol=1e-13)
+
+
+def test_comb():
+    n, k = np.array([4, 5, 3, -2, 6]), np.array([2, 0, 4, 1, -1])
+    np.testing.assert_array_equal(special.comb(n, k), scipy.special.comb(n, k))
+    np.testing.assert_allclose(special.comb(n + 9, 3, repetition=True), scipy.special.comb(n + 9, 3, repetition=True))
+    assert special.comb(70, 35, exact=True) == scipy.special.comb(70, 35, exact=True)
+    np.testing.assert_allclose(wg.grad(special.comb)(4.5, 2.0), 4.0)  # n (n - 1) / 2
+    assert wg.grad(special.comb)(2.0, 3.0) == 0.0
+    with pytest.raises(TypeError, match="takes Python's integers"):
+        special.comb(wg.tensor(4), 2, exact=True)
+
+
+def test_multigammaln_below_its_domain():
+    with pytest.raises(ValueError, match="multigammaln in 3 dimensions needs a > 1"):
+        special.multigammaln(1.0, 3)
+
+
+def test_complex_arguments():
+    z = np.array([0.3 + 0.4j, -2.5 + 1.0j, 8.0 - 3.0j])
+    for name, derivative in (
+        ("loggamma", lambda z: mpmath.psi(0, z)),
+        ("rgamma", lambda z: mpmath.diff(mpmath.rgamma, z)),
+        ("exp1", lambda z: -mpmath.exp(-z) / z),
+        ("expi", lambda z: mpmath.exp(z) / z),
+    ):
+        found = [wg.grad(getattr(special, name), holomorphic=True)(v) for v in z]
+        np.testing.assert_allclose(found, [complex(derivative(mpmath.mpc(v))) for v in z], rtol=1e-11)

@@ -28,8 +28,9 @@ def vmap(
     >>> vmap(jnp.dot, in_axes=(0, None))(jnp.ones((2, 3)), jnp.arange(3.0))
     Array([3., 3.], dtype=float64)
     """
-    refuse_options(axis_name=axis_name, axis_size=axis_size, spmd_axis_name=spmd_axis_name)
-    transformed = batches.vmap(fun, tuple(in_axes) if isinstance(in_axes, list) else in_axes, out_axes)
+    refuse_options(axis_size=axis_size, spmd_axis_name=spmd_axis_name)
+    axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
+    transformed = batches.vmap(fun, axes, out_axes, axis_name=axis_name)
 
     @wraps(fun)
     def batched(*args: Any, **kwargs: Any) -> Any:

@@ -219,38 +219,11 @@ def keystr(keys: Sequence[Any]) -> str:
 # Classes of the user's
 
 
-class Rebuild:
-    """What makes an object of a registered class from its children: the class, and the data beside the children."""
-
-    __slots__ = ("aux", "cls", "unflatten")
-
-    def __init__(self, cls: type, unflatten: Callable[[Any, Any], Any], aux: Any):
-        self.cls, self.unflatten, self.aux = cls, unflatten, aux
-
-    @property
-    def __name__(self) -> str:
-        return self.cls.__name__
-
-    def __call__(self, parts: dict[str, Any]) -> Any:
-        return self.unflatten(self.aux, tuple(parts.values()))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Rebuild) and (self.cls, self.aux) == (other.cls, other.aux)
-
-    def __hash__(self) -> int:
-        return hash((self.cls, self.aux))
-
-
 def register_pytree_node(
     nodetype: type, flatten_func: Callable[[Any], tuple[Any, Any]], unflatten_func: Callable[[Any, Any], Any]
 ) -> None:
     """Make objects of a class trees, here and in all of Wengert: `flatten_func` returns (children, other data)."""
-
-    def open_node(node: Any) -> tuple[Rebuild, dict[str, Any]]:
-        children, aux = flatten_func(node)
-        return Rebuild(nodetype, unflatten_func, aux), {str(i): child for i, child in enumerate(children)}
-
-    REGISTERED[nodetype] = open_node
+    tree.register(nodetype, flatten_func, unflatten_func)
 
 
 def register_pytree_node_class(cls: Any) -> Any:

@@ -12,7 +12,17 @@ from wengert.ops.linear_algebra import matrix_functions, spectral, structured
 from wengert.ops.reductions import without_nan
 from wengert.ops.samples import histograms, sets
 from wengert.ops.shape import joining, rearranging
-from wengert.ops.special import bessel, entropy, error, gamma, incomplete, integrals, quantile
+from wengert.ops.special import (
+    bessel,
+    combinatorial,
+    entropy,
+    error,
+    gamma,
+    hypergeometric,
+    incomplete,
+    integrals,
+    quantile,
+)
 
 lowering.without("a loop or a branch around the native code of what it holds", LOOP, SWITCH)
 lowering.without("its outputs become slices of the operand", rearranging._split, joining._unstack)
@@ -42,14 +52,17 @@ lowering.without(
     "SciPy runs it, and there is no vector function yet",
     *(bessel.j0, bessel.j1, bessel.y0, bessel.y1, bessel._jv, bessel._yv),
     *(bessel.i0, bessel.i1, bessel.i0e, bessel.i1e),
-    *(bessel._iv, bessel._ive, bessel._kv),
+    *(bessel._iv, bessel._ive, bessel._kv, bessel._kve),
+    combinatorial.binom,
     *(entropy.xlogy, entropy.xlog1py, entropy.entr, entropy.rel_entr, entropy.kl_div),
     entropy.logit,
     *(error.erfinv, error.erfcinv, error._erfcx),
     *(error.log_ndtr, error.ndtri),
     *(gamma.gamma, gamma.beta, gamma.betaln, gamma._polygamma_op, gamma._zeta),
+    *(gamma.loggamma, gamma.rgamma, gamma.gammasgn),
+    hypergeometric._hyp2f1,
     *(incomplete.gammainc_in_order, incomplete.gammaincc, incomplete.betainc_in_order),
-    *(integrals._expn, integrals._si, integrals._ci, integrals._lambertw),
+    *(integrals.exp1, integrals.expi, integrals._expn, integrals._si, integrals._ci, integrals._lambertw),
     *(quantile.gammaincinv, quantile.gammainccinv, quantile.betaincinv),
     *(quantile.odd_integral, quantile.stdtr, quantile.stdtrit),
 )

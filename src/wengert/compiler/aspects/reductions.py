@@ -20,13 +20,13 @@ from wengert.ops.elementwise.complex_numbers import absolute, imag, real
 from wengert.ops.elementwise.exponential import exp, log, power
 from wengert.ops.elementwise.predicates import equal, greater, isfinite, isnan, logical_or, not_equal
 from wengert.ops.linear_algebra.norms import _norm
-from wengert.ops.reductions import extremes, logical, sums
+from wengert.ops.reductions import extremes, logical, named_axes, sums
 from wengert.ops.reductions.axes import count_along
 from wengert.ops.reductions.cumulative import _prod
 from wengert.ops.reductions.extremes import max as max_
 from wengert.ops.reductions.extremes import min as min_
 from wengert.ops.reductions.sums import sum as sum_
-from wengert.ops.shape.casting import astype
+from wengert.ops.shape.casting import astype, copy
 from wengert.ops.shape.reshaping import reshape
 from wengert.ops.special.entropy import _offset, _softmax, softmax_weights
 
@@ -179,3 +179,18 @@ def expansion_with_initial(reduce: Callable, combine: Callable) -> Callable:
 
 expansion.enter(expansion_with_initial(extremes._max, maximum), extremes._max)
 expansion.enter(expansion_with_initial(extremes._min, minimum), extremes._min)
+
+
+# Collectives: what is left of them in a program acts on values that are the same for all elements of the batch
+
+
+@expansion(named_axes._psum)
+def expand_psum(x: Any, axis_name: str, size: int) -> Any:  # noqa: ARG001  # parameters of the operation
+    """A sum of equal values."""
+    return x * size
+
+
+@expansion(named_axes._pmax)
+def expand_pmax(x: Any, axis_name: str, size: int) -> Any:  # noqa: ARG001  # parameters of the operation
+    """The largest of equal values."""
+    return copy(x)

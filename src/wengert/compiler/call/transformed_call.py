@@ -20,6 +20,7 @@ from wengert.control.call import Call, call_operation, pull_call
 from wengert.control.values import is_smooth
 from wengert.core import native
 from wengert.core.array import Array
+from wengert.core.axis_names import name_of_level
 from wengert.core.levels import find_own, is_own, payloads, strip_level
 from wengert.core.primitive import Primitive
 from wengert.core.tree import Structure, flatten
@@ -140,8 +141,10 @@ class CompiledCall(Call):
 
     def in_batched_mode(self, primitive: Primitive, top: Batched, x: Sequence[Any]) -> tuple[Any, ...]:  # noqa: ARG002  # as in Call
         own = tuple(find_own(x, Batched, top.level))
-        axes = tuple([0 if mine else None for mine in own])
-        whole = self.signature.derive("vmap", own, lambda graph: vmap(lambda *x: tuple(graph.run(x)), in_axes=axes))
+        axes, name = tuple([0 if mine else None for mine in own]), name_of_level(top.level)
+        whole = self.signature.derive(
+            "vmap", (own, name), lambda graph: vmap(lambda *x: tuple(graph.run(x)), in_axes=axes, axis_name=name)
+        )
         return tuple([Batched(y, top.level) for y in whole(*payloads(x, own))])
 
 

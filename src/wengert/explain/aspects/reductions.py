@@ -13,6 +13,7 @@ from wengert.ops.linear_algebra.norms import _norm
 from wengert.ops.reductions.cumulative import _cumprod, _cumsum, _prod
 from wengert.ops.reductions.extremes import _argmax, _argmin, _max, _min
 from wengert.ops.reductions.logical import _all, _any, _count_nonzero
+from wengert.ops.reductions.named_axes import _psum
 from wengert.ops.reductions.sums import _logsumexp, _mean, _sum
 from wengert.ops.reductions.without_nan import _nanmax, _nanmin
 
@@ -37,6 +38,7 @@ def precise_norm(mp: Any, numbers: list, ord: Any) -> Any:
 
 
 digits.enter(reduction_form(lambda mp, numbers: mp.fsum(numbers) / len(numbers)), _mean)
+digits.enter(lambda mp, x, axis_name, size: x * size, _psum)
 digits.enter(reduction_form(lambda mp, numbers: mp.log(mp.fsum(map(mp.exp, numbers)))), _logsumexp)
 digits.enter(reduction_form(lambda mp, numbers: max([x for x in numbers if not mp.isnan(x)], default=mp.nan)), _nanmax)
 digits.enter(reduction_form(lambda mp, numbers: min([x for x in numbers if not mp.isnan(x)], default=mp.nan)), _nanmin)

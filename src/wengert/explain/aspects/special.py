@@ -10,13 +10,25 @@ import numpy as np
 from wengert.core.aspects import primitive_of
 from wengert.explain.comparing.digits import Form, digits, elementwise_form, enter_rounded_forms, mpmath_form
 from wengert.explain.why.remedies import FORWARD, Remedy, has_infinity, remedies
-from wengert.ops.special import bessel, entropy, error, gamma, incomplete, integrals, quantile
+from wengert.ops.special import (
+    bessel,
+    combinatorial,
+    entropy,
+    error,
+    gamma,
+    hypergeometric,
+    incomplete,
+    integrals,
+    quantile,
+)
 
 for operation, name in (
     (bessel._jv, "besselj"), (bessel._yv, "bessely"), (bessel._iv, "besseli"), (bessel._kv, "besselk"),
     (error.erf, "erf"), (error.erfc, "erfc"), (error.erfinv, "erfinv"), (error.ndtr, "ncdf"),
     (gamma.gamma, "gamma"), (gamma.beta, "beta"), (gamma.digamma, "digamma"), (gamma._zeta, "zeta"),
-    (integrals._si, "si"), (integrals._ci, "ci"),
+    (integrals._si, "si"), (integrals._ci, "ci"), (integrals.exp1, "e1"), (integrals.expi, "ei"),
+    (gamma.loggamma, "loggamma"), (gamma.rgamma, "rgamma"), (combinatorial.binom, "binomial"),
+    (hypergeometric._hyp2f1, "hyp2f1"),
 ):  # fmt: skip
     digits.enter(mpmath_form(name), operation)
 
@@ -30,6 +42,7 @@ for order, (j, y, i, scaled) in enumerate(
     digits.enter(elementwise_form(lambda mp, x, n=order: mp.besseli(n, x)), i)
     digits.enter(elementwise_form(lambda mp, x, n=order: mp.exp(-abs(x)) * mp.besseli(n, x)), scaled)
 digits.enter(elementwise_form(lambda mp, x, v: mp.exp(-abs(x)) * mp.besseli(v, x)), bessel._ive)
+digits.enter(elementwise_form(lambda mp, v, x: mp.exp(x) * mp.besselk(v, x)), bessel._kve)
 
 # Entropies
 
@@ -87,6 +100,7 @@ digits.enter(elementwise_form(lambda mp, x: -mp.sqrt(2) * inverse_erfc(mp, 2 * x
 # The gamma function and its relatives
 
 digits.enter(elementwise_form(lambda mp, x: mp.re(mp.loggamma(x))), gamma.gammaln)
+digits.enter(elementwise_form(lambda mp, x: mp.sign(mp.gamma(x))), gamma.gammasgn)
 digits.enter(elementwise_form(lambda mp, x, y: mp.log(abs(mp.beta(x, y)))), gamma.betaln)
 digits.enter(elementwise_form(lambda mp, n, x: mp.polygamma(int(n), x)), gamma._polygamma_op)
 digits.enter(elementwise_form(lambda mp, x, n: mp.expint(n, x)), integrals._expn)

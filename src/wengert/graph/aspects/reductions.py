@@ -11,7 +11,7 @@ from wengert.graph.notation import FRACTION, Fence, NamedFunction, notation
 from wengert.graph.python_source import python_call, reduction_call, template
 from wengert.graph.sympy import same_number, sympy_form, sympy_number
 from wengert.ops.linear_algebra import norms
-from wengert.ops.reductions import cumulative, extremes, logical, sums, without_nan
+from wengert.ops.reductions import cumulative, extremes, logical, named_axes, sums, without_nan
 
 notation.enter(NamedFunction("max", r"\max"), extremes._max)
 notation.enter(NamedFunction("min", r"\min"), extremes._min)
@@ -70,6 +70,7 @@ def sympy_min(sympy: Any, x: Any, initial: Any = None, **_: Any) -> Any:
     return x if initial is None else sympy.Min(x, sympy_number(initial, sympy))
 
 
+sympy_form.enter(lambda sympy, x, axis_name, size: x * size, named_axes._psum)
 sympy_form.enter(
     same_number, sums._sum, sums._mean, cumulative._prod, sums._logsumexp, without_nan._nanmax, without_nan._nanmin
 )

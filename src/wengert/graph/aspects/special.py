@@ -6,7 +6,17 @@ from typing import Any
 
 from wengert.graph.python_source import python_call, template
 from wengert.graph.sympy import enter_same_names, sympy_form, sympy_function
-from wengert.ops.special import bessel, entropy, error, gamma, incomplete, integrals, quantile
+from wengert.ops.special import (
+    bessel,
+    combinatorial,
+    entropy,
+    error,
+    gamma,
+    hypergeometric,
+    incomplete,
+    integrals,
+    quantile,
+)
 
 # Bessel functions
 
@@ -21,6 +31,7 @@ sympy_form.enter(lambda sympy, x: sympy.bessely(1, x), bessel.y1)
 sympy_form.enter(lambda sympy, x: sympy.besseli(0, x), bessel.i0)
 sympy_form.enter(lambda sympy, x: sympy.besseli(1, x), bessel.i1)
 sympy_form.enter(lambda sympy, x, v: scaled_besseli(sympy, v, x), bessel._ive)
+sympy_form.enter(lambda sympy, v, x: sympy.exp(x) * sympy.besselk(v, x), bessel._kve)
 sympy_form.enter(lambda sympy, x: scaled_besseli(sympy, 0, x), bessel.i0e)
 sympy_form.enter(lambda sympy, x: scaled_besseli(sympy, 1, x), bessel.i1e)
 
@@ -92,7 +103,11 @@ def sympy_stdtr(sympy: Any, df: Any, z: Any) -> Any:
     return sympy.Piecewise((tail, sympy.Le(z, 0)), (1 - tail, True))
 
 
-enter_same_names(gamma.gamma, gamma.digamma, gamma._polygamma_op, gamma._zeta, gamma.beta)
+enter_same_names(gamma.gamma, gamma.loggamma, gamma.digamma, gamma._polygamma_op, gamma._zeta, gamma.beta)
+sympy_form.enter(lambda sympy, x: 1 / sympy.gamma(x), gamma.rgamma)
+sympy_form.enter(lambda sympy, x: sympy.sign(sympy.gamma(x)), gamma.gammasgn)
+sympy_form.enter(sympy_function("binomial"), combinatorial.binom)
+sympy_form.enter(lambda sympy, a, b, c, z: sympy.hyper((a, b), (c,), z), hypergeometric._hyp2f1)
 sympy_form.enter(lambda sympy, x: sympy.log(sympy.Abs(sympy.gamma(x))), gamma.gammaln)
 sympy_form.enter(lambda sympy, x, y: sympy.log(sympy.Abs(sympy.beta(x, y))), gamma.betaln)
 sympy_form.enter(lambda sympy, a, x: sympy.uppergamma(a, x) / sympy.gamma(a), incomplete.gammaincc)
@@ -112,6 +127,8 @@ sympy_form.without(
 # Integrals and inverses
 
 sympy_form.enter(sympy_function("Si"), integrals._si)
+sympy_form.enter(sympy_function("Ei"), integrals.expi)
+sympy_form.enter(lambda sympy, x: sympy.expint(1, x), integrals.exp1)
 sympy_form.enter(sympy_function("Ci"), integrals._ci)
 sympy_form.enter(lambda sympy, x, n: sympy.expint(n, x), integrals._expn)
 sympy_form.enter(lambda sympy, x, k, tol: sympy.LambertW(x, k), integrals._lambertw)

@@ -20,6 +20,7 @@ from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.complex_numbers import imag, real
 from wengert.ops.elementwise.exponential import exp
 from wengert.ops.elementwise.predicates import equal
+from wengert.ops.linear_algebra.sparse_matrix import is_sparse, sparse
 from wengert.ops.linear_algebra.triangular import (
     as_columns,
     factor_dtype,
@@ -142,11 +143,14 @@ def solution(x: Any, y: Any, factors: Any, trans: int = 0) -> Any:
 def solve(a: Any, b: Any, /) -> Any:
     """The x with `a x = b`, for a matrix or each of a stack.
 
-    A `b` of one axis is a vector, of several a stack of matrices.
+    A `b` of one axis is a vector, of several a stack of matrices. `a` may be sparse: a matrix of `scipy.sparse`, or
+    `wg.sparse`.
 
     >>> solve([[2.0, 0.0], [1.0, 1.0]], [2.0, 3.0])
     array([1., 2.])
     """
+    if is_sparse(a):
+        return sparse(a).solve(b)
     return as_columns("solve", a, b, lambda a, b: solution(a, b, factors_of(a)))
 
 

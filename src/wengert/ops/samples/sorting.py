@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from operator import index
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
@@ -18,7 +19,7 @@ from wengert.ops.shape.joining import unstack
 from wengert.ops.shape.rearranging import flip
 from wengert.ops.shape.reshaping import reshape
 
-__all__ = ["argpartition", "argsort", "lexsort", "partition", "searchsorted", "sort"]
+__all__ = ["argpartition", "argsort", "lexsort", "partition", "searchsorted", "sort", "topk"]
 
 ORDER = "the result is integer indices"
 
@@ -205,3 +206,27 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     for key in rows[1:]:
         order = take_along_axis(order, argsort(take_along_axis(key, order, axis), axis), axis)
     return order
+
+
+class TopK(NamedTuple):
+    """The largest or smallest elements, and their indices."""
+
+    values: Any
+    indices: Any
+
+
+def topk(x: Any, k: int, axis: int = -1, largest: bool = True) -> TopK:
+    """The k largest elements along an axis, the largest first, and their indices; or the smallest, the smallest first.
+
+    Among equal elements, the first ones are taken, in their order. Each gradient goes back to the element.
+
+    >>> topk([3.0, 1.0, 4.0, 1.5], 2)
+    TopK(values=array([4., 3.]), indices=array([2, 0]))
+    """
+    x = as_operand(x)
+    axis, k = normalize_axis_index(axis, x.ndim), index(k)
+    if not 0 <= k <= x.shape[axis]:
+        raise user_error(ValueError, f"topk has k={k}, along an axis of length {x.shape[axis]}", "Choose a smaller k.")
+    first = (slice(None),) * axis + (slice(k),)
+    indices = getitem(_order(x, axis, "stable", largest), first)
+    return TopK(take_along_axis(x, indices, axis), indices)

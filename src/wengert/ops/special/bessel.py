@@ -19,13 +19,18 @@ from wengert.ops.elementwise.complex_numbers import sign
 from wengert.ops.special.scipy_functions import (
     constants_for,
     floating_dtype,
+    for_each_order,
     of_scipy,
+    plain_numbers,
     real_part_of,
     scipy_special,
     with_constants,
 )
 
-__all__ = ["i0", "i0e", "i1", "i1e", "iv", "j0", "j1", "jn", "jv", "kv", "y0", "y1", "yv"]
+__all__ = [
+    "i0", "i0e", "i1", "i1e", "iv", "ive", "j0", "j1", "jn", "jv", "k0", "k0e", "k1", "k1e", "kn", "kv", "kve", "y0",
+    "y1", "yn", "yv",
+]  # fmt: skip
 
 CASES = (
     case(np.array([0, 1, 2]), np.array([0.5, 1.5, 3.0])),
@@ -45,6 +50,9 @@ _iv = _of_order("iv", lambda t, v, x: t * (0.5 * (_iv(v - 1, x) + _iv(v + 1, x))
 _kv = _of_order("kv", lambda t, v, x: t * (-0.5 * (_kv(v - 1, x) + _kv(v + 1, x))))
 
 
+_kve = _of_order("kve", lambda t, v, x, out: t * (out - 0.5 * (_kve(v - 1, x) + _kve(v + 1, x))))
+
+
 def _scaled_iv(x: Any, v: float) -> Any:
     if np.iscomplexobj(x):
         raise user_error(TypeError, "ive of complex numbers is not in the table: |x| has no complex derivative")
@@ -58,7 +66,6 @@ _ive = elementwise(
     domain=POSITIVE,
     params={"v": 2.0},
 )
-"""iv(v, x) exp(-|x|), of real x: where the exponential would overflow."""
 
 
 def jv(v: Any, z: Any) -> Any:
@@ -101,7 +108,63 @@ def kv(v: Any, z: Any) -> Any:
     return _kv(*constants_for(z, v), z)
 
 
-jn = jv
+def ive(v: Any, z: Any) -> Any:
+    """iv(v, z) exp(-|z|) of real z, without overflow; differentiable with respect to z.
+
+    >>> ive(1, [0.5, 1000.0])
+    array([0.15642081, 0.01261093])
+    """
+    z = as_operand(z)
+    return for_each_order(plain_numbers(v, "ive", "order v"), lambda v: _ive(z, v=float(v)))
+
+
+def kve(v: Any, z: Any) -> Any:
+    """kv(v, z) exp(z), without underflow; differentiable with respect to z.
+
+    >>> kve(1, [0.5, 1000.0])
+    array([2.73100971, 0.03964813])
+    """
+    z = as_operand(z)
+    return _kve(*constants_for(z, v), z)
+
+
+def k0(x: Any) -> Any:
+    """The modified Bessel function of the second kind of order 0.
+
+    >>> k0([0.5, 1.0])
+    array([0.92441907, 0.42102444])
+    """
+    return kv(0, x)
+
+
+def k1(x: Any) -> Any:
+    """The modified Bessel function of the second kind of order 1.
+
+    >>> k1([0.5, 1.0])
+    array([1.65644112, 0.60190723])
+    """
+    return kv(1, x)
+
+
+def k0e(x: Any) -> Any:
+    """k0(x) exp(x), without underflow.
+
+    >>> k0e([0.5, 1000.0])
+    array([1.52410939, 0.03962832])
+    """
+    return kve(0, x)
+
+
+def k1e(x: Any) -> Any:
+    """k1(x) exp(x), without underflow.
+
+    >>> k1e([0.5, 1000.0])
+    array([2.73100971, 0.03964813])
+    """
+    return kve(1, x)
+
+
+jn, yn, kn = jv, yv, kv
 
 j0 = elementwise("j0", of_scipy("j0"), lambda t, x: -t * j1(x), singular={(0.0,): (0.0,)})
 j1 = elementwise("j1", of_scipy("j1"), lambda t, x: t * (0.5 * (j0(x) - jv(2, x))), singular={(0.0,): (0.5,)})

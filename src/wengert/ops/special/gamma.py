@@ -6,16 +6,25 @@
 from __future__ import annotations
 
 import math
+from operator import index
 from typing import Any
 
 import numpy as np
 
-from wengert.core.kinds import case, describe, elementwise
+from wengert.core.errors import user_error
+from wengert.core.kinds import case, describe, elementwise, keep_params, nondifferentiable
+from wengert.core.levels import bottom_array
 from wengert.core.primitive import as_operand
-from wengert.ops.elementwise.choices import POSITIVE
+from wengert.ops.elementwise.choices import POSITIVE, where
+from wengert.ops.elementwise.complex_numbers import real
+from wengert.ops.elementwise.exponential import PI
+from wengert.ops.elementwise.trigonometric import cos, sin
 from wengert.ops.special.scipy_functions import constants_for, keeps_precision, of_scipy, scipy_special, with_constants
 
-__all__ = ["beta", "betaln", "digamma", "gamma", "gammaln", "polygamma", "psi", "zeta"]
+__all__ = [
+    "beta", "betaln", "digamma", "gamma", "gammaln", "gammasgn", "loggamma", "multigammaln", "polygamma", "psi",
+    "rgamma", "zeta",
+]  # fmt: skip
 
 SHIFT, TERMS = 16, 12
 """How far up and how many terms: enough for all digits of a double."""
@@ -47,6 +56,42 @@ def _log_gamma(x: Any) -> Any:
 gamma = elementwise("gamma", of_scipy("gamma"), lambda t, x, out: t * (out * digamma(x)), domain=POSITIVE)
 gammaln = elementwise("gammaln", _log_gamma, lambda t, x: t * digamma(x), domain=POSITIVE)
 digamma = elementwise("digamma", of_scipy("psi"), lambda t, x: t * polygamma(1, x), domain=POSITIVE)
+
+loggamma = elementwise("loggamma", of_scipy("loggamma"), lambda t, x: t * digamma(x), domain=POSITIVE)
+gammasgn = nondifferentiable(
+    "gammasgn", of_scipy("gammasgn"), batch=keep_params, reason="it is constant between the poles of gamma"
+)
+rgamma = elementwise(
+    "rgamma",
+    of_scipy("rgamma"),
+    lambda t, x: t * rgamma_slope(x),
+    domain=(-1.8, 3.0),
+    singular={(0.0,): (1.0,), (-1.0,): (-1.0,)},
+)
+
+
+def rgamma_slope(x: Any) -> Any:
+    """The derivative of 1 / gamma, also at its zeros -n, where digamma has poles.
+
+    Left of 1/2 it is that of gamma(1 - x) sin(pi x) / pi.
+    """
+    is_left = real(x) < 0.5
+    right, left = where(is_left, 1.0, x), where(is_left, x, 0.0)
+    beyond = gamma(1.0 - left) * (cos(PI * left) - digamma(1.0 - left) * (sin(PI * left) / PI))
+    return where(is_left, beyond, -digamma(right) * rgamma(right))
+
+
+def multigammaln(a: Any, d: int) -> Any:
+    """The logarithm of the multivariate gamma function in d dimensions, for a > (d - 1) / 2.
+
+    >>> multigammaln([2.0, 3.5], 2)
+    array([0.45158271, 2.46648573])
+    """
+    d, a = index(d), as_operand(a)
+    numbers = bottom_array(a)
+    if isinstance(numbers, np.ndarray | np.generic) and not np.all(numbers > 0.5 * (d - 1)):
+        raise user_error(ValueError, f"multigammaln in {d} dimensions needs a > {0.5 * (d - 1):g}")
+    return sum([gammaln(a - 0.5 * j) for j in range(d)]) + 0.25 * d * (d - 1) * math.log(math.pi)
 
 
 def _polygamma(n: np.ndarray, x: np.ndarray) -> Any:
@@ -143,6 +188,10 @@ describe(
         ">>> gammaln([1.0, 5.0]) -> array([0.        , 3.17805383])",
         digamma: "The derivative of the logarithm of the gamma function. "
         ">>> digamma([1.0, 2.0]) -> array([-0.57721566,  0.42278434])",
+        loggamma: "The logarithm of the gamma function, continued to complex numbers; NaN for negative numbers. "
+        ">>> loggamma([1.0, 5.0]) -> array([0.        , 3.17805383])",
+        gammasgn: "The sign of the gamma function. >>> gammasgn([-0.5, 2.0]) -> array([-1.,  1.])",
+        rgamma: "1 / gamma(x), which is 0 at the poles of gamma. >>> rgamma([-1.0, 3.0]) -> array([0. , 0.5])",
         beta: "The beta function, gamma(x) gamma(y) / gamma(x + y). "
         ">>> beta([1.0, 2.0], 3.0) -> array([0.33333333, 0.08333333])",
         betaln: "The logarithm of the absolute value of the beta function. "

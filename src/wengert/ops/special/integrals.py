@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import user_error
-from wengert.core.kinds import elementwise
+from wengert.core.kinds import describe, elementwise
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import divide_live
-from wengert.ops.elementwise.choices import POSITIVE, where
+from wengert.ops.elementwise.choices import POSITIVE
 from wengert.ops.elementwise.exponential import PI, exp
 from wengert.ops.elementwise.trigonometric import cos, sinc
 from wengert.ops.shape.casting import astype
-from wengert.ops.special.scipy_functions import plain_numbers, scipy_special
+from wengert.ops.special.scipy_functions import for_each_order, of_scipy, plain_numbers, scipy_special
 
-__all__ = ["expn", "lambertw", "sici"]
+__all__ = ["exp1", "expi", "expn", "lambertw", "sici"]
 
 
 def _expn_of_order(x: Any, n: int) -> Any:
@@ -44,13 +44,30 @@ def expn(n: Any, x: Any) -> Any:
     orders = plain_numbers(n, "expn", "order n")
     if np.any(orders % 1):
         raise user_error(ValueError, "The order of expn is an integer", "Round it first.")
-    if not orders.ndim:
-        return _expn(as_operand(x), n=int(orders))
-    out: Any = math.nan
-    for order in np.unique(orders).tolist() or [0]:
-        out = where(orders == order, _expn(as_operand(x), n=int(order)), out)
-    return out
+    return for_each_order(orders, lambda n: _expn(as_operand(x), n=int(n)))
 
+
+exp1 = elementwise(
+    "exp1",
+    of_scipy("exp1"),
+    lambda t, x: divide_live(-t * exp(-x), x),
+    domain=POSITIVE,
+    singular={(0.0,): (-math.inf,)},
+)
+expi = elementwise(
+    "expi",
+    of_scipy("expi"),
+    lambda t, x: divide_live(t * exp(x), x),
+    domain=POSITIVE,
+    singular={(0.0,): (math.inf,)},
+)
+describe(
+    {
+        exp1: "The integral of exp(-t) / t over t > x. >>> exp1([0.5, 1.0]) -> array([0.55977359, 0.21938393])",
+        expi: "The integral of exp(t) / t over t < x, its principal value for x > 0. "
+        ">>> expi([0.5, 1.0]) -> array([0.4542199 , 1.89511782])",
+    }
+)
 
 _si = elementwise("si", lambda x: scipy_special("sici")(x)[0], lambda t, x: t * sinc(x / PI), singular={(0.0,): (1.0,)})
 _ci = elementwise(

@@ -13,6 +13,7 @@ from wengert.core.definition import Case
 from wengert.core.errors import GradientError, TrackedValueError, user_error
 from wengert.core.kinds import general, keep_params
 from wengert.core.spec import Spec
+from wengert.ops.elementwise.choices import where
 
 
 @cache
@@ -64,6 +65,16 @@ def plain_numbers(n: Any, function: str, argument: str) -> np.ndarray:
         return np.asarray(n)
     except TrackedValueError:
         raise refusal(function, argument) from None
+
+
+def for_each_order(orders: np.ndarray, function: Callable[[float], Any]) -> Any:
+    """A function of one order, for an array of orders."""
+    if not orders.ndim:
+        return function(orders.item())
+    out: Any = np.nan
+    for order in np.unique(orders).tolist() or [0]:
+        out = where(orders == order, function(order), out)
+    return out
 
 
 def floating_dtype(x: Spec | np.ndarray) -> np.dtype:

@@ -11,12 +11,13 @@ from wengert.compat.jax.differences import ABSENT
 from wengert.compat.jax.nn import logsumexp as logsumexp
 
 NAMES = """
-    beta betainc betaln digamma entr erf erfc erfcx erfinv expit expn gamma gammainc gammaincc gammaln i0 i0e i1 i1e
-    kl_div log_ndtr log_softmax logit ndtr ndtri polygamma rel_entr sici softmax xlog1py xlogy zeta
+    beta betainc betaln comb digamma entr erf erfc erfcx erfinv exp1 expi expit expn gamma gammainc gammaincc gammaln
+    gammasgn hyp2f1 i0 i0e i1 i1e kl_div log_ndtr log_softmax logit loggamma multigammaln ndtr ndtri polygamma rel_entr
+    sici softmax xlog1py xlogy zeta
 """
 globals().update(lift_names(wg.special, NAMES))
 
-__all__ = sorted([*NAMES.split(), "boxcox", "boxcox1p", "factorial", "logsumexp", "multigammaln", "poch"])
+__all__ = sorted([*NAMES.split(), "boxcox", "boxcox1p", "factorial", "logsumexp", "poch"])
 
 __getattr__ = without(__name__, ABSENT)
 
@@ -30,13 +31,6 @@ def poch(z: Any, m: Any) -> Any:
     """gamma(z + m) / gamma(z)."""
     z = array(z)
     return wg.exp(wg.special.gammaln(z + m) - wg.special.gammaln(z))
-
-
-def multigammaln(a: Any, d: int) -> Any:
-    """The logarithm of the multivariate gamma function."""
-    a = array(a)
-    terms = [wg.special.gammaln(a - j / 2.0) for j in range(d)]
-    return sum(terms[1:], terms[0]) + d * (d - 1) / 4.0 * float(wg.log(wg.pi))
 
 
 def boxcox(x: Any, lmbda: Any) -> Any:

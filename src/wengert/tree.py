@@ -1,0 +1,14 @@
+"""`wg.tree`: nested tuples, lists, dicts, dataclasses and registered containers, with arrays as leaves.
+
+All transforms take and return trees.
+"""
+
+from wengert.core.namespaces import gather_names
+
+FAMILIES = ("core.tree", "structure.flat_tree")
+
+__all__ = gather_names(globals(), FAMILIES)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -20,7 +20,7 @@ from wengert.core.namespaces import load_name
 PARTS = (batching, callbacks, compilation, differentiation, environment, rules)
 
 for _part in PARTS:
-    globals().update({name: getattr(_part, name) for name in _part.__all__})
+    globals().update({name: getattr(_part, name) for name in _part.PUBLIC})
 
 LAZY = dict.fromkeys(("debug", "experimental", "nn", "ops", "random", "scipy", "typing"), "compat.jax.")
 
@@ -29,7 +29,7 @@ __version__ = "0.10.2"
 __all__ = sorted(
     [
         "Array", "flatten_util", "lax", "numpy", "tree", "tree_util", *LAZY,
-        *[name for part in PARTS for name in part.__all__],
+        *[name for part in PARTS for name in part.PUBLIC],
     ]
 )  # fmt: skip
 

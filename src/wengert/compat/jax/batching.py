@@ -11,7 +11,7 @@ from wengert.compat.jax.differentiation import refuse_options
 from wengert.core.frozen import frozen
 from wengert.transforms import vmap as batches
 
-__all__ = ["vmap"]
+PUBLIC = ["vmap"]
 
 
 def vmap(

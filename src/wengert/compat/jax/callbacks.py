@@ -24,7 +24,7 @@ from wengert.modes import recording
 from wengert.modes.symbolic import Symbol
 from wengert.transforms.products import stop_gradient
 
-__all__ = ["pure_callback"]
+PUBLIC = ["pure_callback"]
 
 
 def run_back(*x: Any, function: Callable[..., Any], spec: Spec) -> np.ndarray:

@@ -19,7 +19,7 @@ from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.transforms.tracing import trace
 
-__all__ = ["ShapeDtypeStruct", "disable_jit", "eval_shape", "jit", "make_jaxpr", "named_call", "typeof"]
+PUBLIC = ["ShapeDtypeStruct", "disable_jit", "eval_shape", "jit", "make_jaxpr", "named_call", "typeof"]
 
 DISABLED: ContextVar[bool] = ContextVar("jit_is_disabled", default=False)
 

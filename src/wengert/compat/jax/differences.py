@@ -39,6 +39,13 @@ DIFFERENCES = (
         "NaN",
         "0, and the derivative of the branch that is taken",
     ),
+    Difference("the derivative of `jnp.abs` at 0", "1", "0, as in every mode of Wengert"),
+    Difference(
+        "the gradient of `jax.scipy.linalg.cholesky` and `eigh`, which read one triangle of a symmetric matrix",
+        "is spread over both triangles",
+        "is in the triangle that is read; that of `jnp.linalg.cholesky` and `eigh` is symmetric, as in JAX",
+    ),
+    Difference("`nn.dot_product_attention`", "in single precision inside", "in the precision of its arguments"),
     Difference("`grad` of a result of shape (1,)", "an error", "the gradient of its element"),
     Difference("lists in place of arrays", "an error", "are arrays"),
     Difference(

@@ -21,7 +21,7 @@ from wengert.modes import recording
 from wengert.ops.elementwise.complex_numbers import conj
 from wengert.transforms import curvature, gradients, jacobians, products
 
-__all__ = [
+PUBLIC = [
     "checkpoint", "grad", "hessian", "jacfwd", "jacobian", "jacrev", "jvp", "linear_transpose", "linearize", "remat",
     "value_and_grad", "vjp",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import user_error
 
-__all__ = [
+PUBLIC = [
     "Device", "block_until_ready", "clear_caches", "config", "default_backend", "default_matmul_precision",
     "device_count", "device_get", "device_put", "devices", "enable_x64", "local_device_count", "local_devices",
     "named_scope", "process_count",

@@ -14,7 +14,7 @@ from wengert.control import custom
 from wengert.core import tree
 from wengert.core.frozen import frozen
 
-__all__ = ["custom_gradient", "custom_jvp", "custom_vjp"]
+PUBLIC = ["custom_gradient", "custom_jvp", "custom_vjp"]
 
 
 class custom_jvp(custom.custom_jvp):  # a decorator

@@ -8,8 +8,8 @@ from wengert.compat.jax.lax import linalg as linalg
 PARTS = (control_flow, slicing, operations, contractions, collectives, solving)
 
 for _part in PARTS:
-    globals().update({name: getattr(_part, name) for name in _part.__all__})
+    globals().update({name: getattr(_part, name) for name in _part.PUBLIC})
 
-__all__ = sorted(["linalg", *[name for part in PARTS for name in part.__all__]])
+__all__ = sorted(["linalg", *[name for part in PARTS for name in part.PUBLIC]])
 
 __getattr__ = without(__name__, ABSENT)

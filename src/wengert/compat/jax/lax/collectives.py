@@ -3,7 +3,7 @@
 import wengert as wg
 from wengert.compat.jax.arrays import lift
 
-__all__ = ["axis_index", "pmax", "pmean", "pmin", "psum"]
+PUBLIC = ["axis_index", "pmax", "pmean", "pmin", "psum"]
 
 psum, pmean, pmax, pmin = lift(wg.psum), lift(wg.pmean), lift(wg.pmax), lift(wg.pmin)
 axis_index = wg.axis_index

@@ -13,7 +13,7 @@ from wengert.compat.jax.arrays import array, to_array
 from wengert.core.errors import user_error
 from wengert.ops.signal.convolution import convolution
 
-__all__ = [
+PUBLIC = [
     "ConvDimensionNumbers", "Precision", "batch_matmul", "conv", "conv_dimension_numbers", "conv_general_dilated",
     "conv_with_general_padding", "dot", "dot_general", "reduce_window",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from wengert.compat.jax.differentiation import refuse_options
 from wengert.core.errors import user_error
 from wengert.modes import recording
 
-__all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"]
+PUBLIC = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"]
 
 
 def scan(

@@ -56,7 +56,7 @@ OTHERS: dict[str, Callable[..., Any]] = {
 OPERATIONS = {name: lift(getattr(wg, name), name) for name in NAMES.split()}
 OPERATIONS |= {name: lift(function, name) for name, function in OTHERS.items()}
 
-__all__ = sorted(
+PUBLIC = sorted(
     [
         *OPERATIONS, "bitcast_convert_type", "broadcast", "broadcast_in_dim", "broadcasted_iota", "clamp", "collapse",
         "complex", "concatenate", "convert_element_type", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum",

@@ -12,7 +12,7 @@ from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.choices import clip, where
 from wengert.ops.shape.reshaping import expand_dims, squeeze
 
-__all__ = [
+PUBLIC = [
     "dynamic_index_in_dim", "dynamic_slice", "dynamic_slice_in_dim", "dynamic_update_index_in_dim",
     "dynamic_update_slice", "dynamic_update_slice_in_dim", "index_in_dim", "slice", "slice_in_dim",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from wengert.core import tree
 from wengert.implicit.linear import linear_solve
 from wengert.transforms.products import linearize, stop_gradient
 
-__all__ = ["custom_linear_solve", "custom_root"]
+PUBLIC = ["custom_linear_solve", "custom_root"]
 
 
 def custom_root(

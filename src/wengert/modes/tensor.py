@@ -244,6 +244,9 @@ def split_operands(args: Iterable[Any], level: int) -> tuple[list[Any], list[Tap
         if isinstance(a, Tensor) and a.level == level:
             values.append(a.value)
             parents.append(a.node)
+        elif level and isinstance(a, Array) and a.is_frozen:
+            values.append(a.value)
+            parents.append(None)
         else:
             values.append(a)
             parents.append(None)

@@ -89,6 +89,8 @@ def to_array(x: Any) -> Any:
     if isinstance(x, Array):
         bare = x.__class__ is Tensor and not x.level and x.node is None and recording.current_trace() is None
         return ConcreteArray(x.value) if bare else x
+    if x.__class__ is np.ndarray and x.base is not None:
+        x = x.copy()  # it may share memory with an array of the user's
     is_number = isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "biufc"
     return ConcreteArray(x) if is_number else x
 
@@ -138,6 +140,8 @@ def lift(function: Callable[..., Any], name: str | None = None) -> Callable[...,
         out = function(*args, **kwargs)
         if isinstance(out, Array) and (out.level or out.__class__ is ConcreteArray):
             return out
+        if out.__class__ is np.ndarray and any(out is a for a in args):
+            out = out.copy()
         return to_arrays(out)
 
     if name is not None:
@@ -167,7 +171,9 @@ def array(
         made = made if dtype is None else astype(made, dtype)
         return made if made.ndim >= ndmin else reshape(made, (1,) * (ndmin - made.ndim) + made.shape)
     given = object if isinstance(object, list | tuple) else as_constant(object)
-    return ConcreteArray(np.array(given, dtype, order=order, ndmin=ndmin))  # type: ignore[call-overload]  # NumPy checks
+    made = np.array(given, dtype, order=order, ndmin=ndmin)  # type: ignore[call-overload]  # NumPy checks
+    made.flags.writeable = False  # rules may keep it without a copy
+    return ConcreteArray(made)
 
 
 def is_concrete(x: Any) -> bool:

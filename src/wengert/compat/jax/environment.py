@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from wengert.compat.jax.arrays import as_arrays
+from wengert.compat.jax.arrays import array
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import user_error
@@ -76,7 +76,7 @@ def device_put(x: Any, device: Any = None) -> Any:
     """A tree of arrays; its numbers stay where they are."""
     if not (device is None or isinstance(device, Device) or device == "cpu"):
         raise user_error(NotImplementedError, f"device_put to {device!r}", because="arrays are on one device, the CPU.")
-    return as_arrays(x)
+    return tree.map(array, x)
 
 
 def device_get(x: Any) -> Any:

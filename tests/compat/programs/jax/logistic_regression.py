@@ -43,5 +43,5 @@ w_newton = jnp.zeros(4)
 for _ in range(6):
     w_newton = newton(w_newton)
 
-accuracy = jnp.mean((jax.nn.sigmoid(X @ w_newton) > 0.5) == (y > 0.5))
+accuracy = jnp.sum((jax.nn.sigmoid(X @ w_newton) > 0.5) == (y > 0.5))
 results = {"history": history, "w": w, "newton": w_newton, "accuracy": accuracy}

@@ -58,8 +58,25 @@ def jit(
             plain = [strip_arrays(a) for a in args], {key: strip_arrays(a) for key, a in kwargs.items()}
             return to_arrays(compiled(*plain[0], **plain[1]))
 
-    jitted.trace = lambda *args, **kwargs: compiled.trace(*strip_arrays(args), **strip_arrays(kwargs))  # type: ignore[attr-defined]
+    jitted.lower = lambda *args, **kwargs: Lowered(jitted, compiled, args, kwargs)  # type: ignore[attr-defined]
     return jitted
+
+
+class Lowered:
+    """What `jit(f).lower(*args)` gives: the graph of a function, and the function itself, compiled."""
+
+    def __init__(self, function: Callable[..., Any], compiled: Any, args: tuple[Any, ...], kwargs: dict[str, Any]):
+        self.function = function
+        with frozen():
+            self.graph: Graph = compiled.trace(*strip_arrays(args), **strip_arrays(kwargs))
+
+    def compile(self) -> Callable[..., Any]:
+        """The function, compiled for such arguments at its first call."""
+        return self.function
+
+    def as_text(self) -> str:
+        """Wengert's graph, printed."""
+        return str(self.graph)
 
 
 @contextmanager
@@ -105,7 +122,7 @@ def make_jaxpr(
     """The function that gives the graph of `fun`, Wengert's, for arguments like those that it is called with.
 
     >>> make_jaxpr(lambda x: x * x)(3.0).evaluate(3.0)
-    np.float64(9.0)
+    9.0
     """
     if axis_env or return_shape:
         raise user_error(NotImplementedError, "make_jaxpr has neither axis_env nor return_shape here")

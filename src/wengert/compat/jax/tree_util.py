@@ -15,7 +15,8 @@ from wengert.core.tree import LEAF, REGISTERED, Structure
 
 __all__ = [
     "DictKey", "GetAttrKey", "Partial", "PyTreeDef", "SequenceKey", "all_leaves", "keystr", "register_dataclass",
-    "register_pytree_node", "register_pytree_node_class", "register_static", "tree_all", "tree_flatten",
+    "register_pytree_node", "register_pytree_node_class", "register_pytree_with_keys_class", "register_static",
+    "tree_all", "tree_flatten",
     "tree_flatten_with_path", "tree_leaves", "tree_leaves_with_path", "tree_map", "tree_map_with_path", "tree_reduce",
     "tree_structure", "tree_transpose", "tree_unflatten",
 ]  # fmt: skip
@@ -229,6 +230,17 @@ def register_pytree_node(
 def register_pytree_node_class(cls: Any) -> Any:
     """A decorator for classes with `tree_flatten` and `tree_unflatten`."""
     register_pytree_node(cls, lambda node: node.tree_flatten(), cls.tree_unflatten)
+    return cls
+
+
+def register_pytree_with_keys_class(cls: Any) -> Any:
+    """A decorator for classes with `tree_flatten_with_keys`, whose children come with their keys."""
+
+    def flatten(node: Any) -> tuple[Any, Any]:
+        children, aux = node.tree_flatten_with_keys()
+        return [child for _, child in children], aux
+
+    register_pytree_node(cls, flatten, cls.tree_unflatten)
     return cls
 
 

@@ -52,7 +52,7 @@ def key(seed: Any, *, impl: Any = None) -> Any:
 PRNGKey = key
 
 
-def state_of(key: Any) -> Any:
+def first_state(key: Any) -> Any:
     """The state of the generator at the beginning of the sequence of a key."""
     key = as_operand(key)
     if key.shape != (2,) or key.dtype != np.int64:
@@ -67,12 +67,12 @@ def state_of(key: Any) -> Any:
 def split(key: Any, num: int | Sequence[int] = 2) -> Any:
     """New keys, which are words of the sequence of this one."""
     size = (num,) if isinstance(num, int | np.integer) else tuple(num)
-    return to_array(random_words(state_of(key), size=(*size, 2)))
+    return to_array(random_words(first_state(key), size=(*size, 2)))
 
 
 def fold_in(key: Any, data: Any) -> Any:
     """The key that an integer chooses."""
-    return to_array(folded_state(state_of(key), as_operand(data)))[:2]
+    return to_array(folded_state(first_state(key), as_operand(data)))[:2]
 
 
 def clone(key: Any) -> Any:
@@ -96,7 +96,7 @@ class KeyGenerator(CounterGenerator):
     __slots__ = ()
 
     def __init__(self, key: Any):
-        self._state = state_of(key)
+        self._state = first_state(key)
 
     def _take(self, n: int) -> Any:  # noqa: ARG002  # each draw has its own generator
         return self._state
@@ -111,19 +111,19 @@ def as_shape(shape: Any) -> tuple[int, ...]:
 
 def normal(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
     """Normal with mean 0 and standard deviation 1."""
-    return to_array(random_normal(state_of(key), size=as_shape(shape), dtype=np.dtype(dtype)))
+    return to_array(random_normal(first_state(key), size=as_shape(shape), dtype=np.dtype(dtype)))
 
 
 def uniform(key: Any, shape: Shape = (), dtype: Any = float, minval: Any = 0.0, maxval: Any = 1.0) -> Any:
     """Uniform between two bounds."""
-    u = to_array(random_uniform(state_of(key), size=as_shape(shape), dtype=np.dtype(dtype), low=False))
+    u = to_array(random_uniform(first_state(key), size=as_shape(shape), dtype=np.dtype(dtype), low=False))
     plain = isinstance(minval, int | float) and isinstance(maxval, int | float)
     return u if plain and (minval, maxval) == (0, 1) else array(minval) + (array(maxval) - array(minval)) * u
 
 
 def bits(key: Any, shape: Shape = (), dtype: Any = np.uint32) -> Any:
     """Random bits as integers."""
-    return to_array(random_words(state_of(key), size=as_shape(shape))).astype(dtype)
+    return to_array(random_words(first_state(key), size=as_shape(shape))).astype(dtype)
 
 
 def randint(key: Any, shape: Shape, minval: Any, maxval: Any, dtype: Any = int) -> Any:

@@ -6,43 +6,11 @@ import numpy as np
 
 import wengert as wg
 from wengert.compat.differences import without
-from wengert.compat.jax.arrays import array as array
 from wengert.compat.jax.arrays import lift_names
 from wengert.compat.jax.differences import ABSENT
+from wengert.compat.jax.numpy import changes, creation, products, vectorization
 from wengert.compat.jax.numpy import fft as fft
 from wengert.compat.jax.numpy import linalg as linalg
-from wengert.compat.jax.numpy.changes import fill_diagonal as fill_diagonal
-from wengert.compat.jax.numpy.changes import place as place
-from wengert.compat.jax.numpy.changes import put as put
-from wengert.compat.jax.numpy.changes import put_along_axis as put_along_axis
-from wengert.compat.jax.numpy.creation import arange as arange
-from wengert.compat.jax.numpy.creation import asarray as asarray
-from wengert.compat.jax.numpy.creation import copy as copy
-from wengert.compat.jax.numpy.creation import empty as empty
-from wengert.compat.jax.numpy.creation import eye as eye
-from wengert.compat.jax.numpy.creation import frombuffer as frombuffer
-from wengert.compat.jax.numpy.creation import fromiter as fromiter
-from wengert.compat.jax.numpy.creation import full as full
-from wengert.compat.jax.numpy.creation import geomspace as geomspace
-from wengert.compat.jax.numpy.creation import identity as identity
-from wengert.compat.jax.numpy.creation import linspace as linspace
-from wengert.compat.jax.numpy.creation import load as load
-from wengert.compat.jax.numpy.creation import logspace as logspace
-from wengert.compat.jax.numpy.creation import mgrid as mgrid
-from wengert.compat.jax.numpy.creation import ogrid as ogrid
-from wengert.compat.jax.numpy.creation import ones as ones
-from wengert.compat.jax.numpy.creation import tri as tri
-from wengert.compat.jax.numpy.creation import zeros as zeros
-from wengert.compat.jax.numpy.products import convolve as convolve
-from wengert.compat.jax.numpy.products import correlate as correlate
-from wengert.compat.jax.numpy.products import dot as dot
-from wengert.compat.jax.numpy.products import einsum as einsum
-from wengert.compat.jax.numpy.products import inner as inner
-from wengert.compat.jax.numpy.products import matmul as matmul
-from wengert.compat.jax.numpy.products import tensordot as tensordot
-from wengert.compat.jax.numpy.products import vdot as vdot
-from wengert.compat.jax.numpy.products import vecdot as vecdot
-from wengert.compat.jax.numpy.vectorization import vectorize as vectorize
 from wengert.core.array import Array
 
 __getattr__ = without(__name__, ABSENT)
@@ -85,17 +53,18 @@ PLAIN = """
 """
 """Names of NumPy's: constants, dtypes, and functions of these."""
 
+PARTS = (changes, creation, products, vectorization)
+
 globals().update(lift_names(wg, OPERATIONS))
 globals().update({name: getattr(wg, name) for name in QUESTIONS.split()})
 globals().update({name: getattr(np, name) for name in PLAIN.split()})
+for _part in PARTS:
+    globals().update({name: getattr(_part, name) for name in _part.PUBLIC})
 ndarray, bool, float_, complex_ = Array, np.bool_, np.float64, np.complex128
 
 __all__ = sorted(
     [
-        *OPERATIONS.split(), *QUESTIONS.split(), *PLAIN.split(), "arange", "array", "asarray", "bool", "complex_",
-        "convolve", "copy", "correlate", "dot", "einsum", "empty", "eye", "fft", "fill_diagonal", "float_",
-        "frombuffer", "fromiter", "full", "geomspace", "identity", "inner", "linalg", "linspace", "load", "logspace",
-        "matmul", "mgrid", "ndarray", "ogrid", "ones", "place", "put", "put_along_axis", "tensordot", "tri", "vdot",
-        "vecdot", "vectorize", "zeros",
+        *OPERATIONS.split(), *QUESTIONS.split(), *PLAIN.split(), *[name for part in PARTS for name in part.PUBLIC],
+        "bool", "complex_", "fft", "float_", "linalg", "ndarray",
     ]
 )  # fmt: skip

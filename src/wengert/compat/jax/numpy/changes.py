@@ -10,6 +10,8 @@ from wengert.compat.jax.arrays import array
 from wengert.core.errors import user_error
 from wengert.core.primitive import as_operand
 
+PUBLIC = ["fill_diagonal", "place", "put", "put_along_axis"]
+
 
 def refuse_inplace(inplace: bool) -> None:
     """Raise an error unless a new array is asked for, as JAX does."""

@@ -10,6 +10,11 @@ from wengert.compat.jax.arrays import ConcreteArray, array, lift, to_array
 from wengert.core.primitive import holds_value
 from wengert.modes import creation, grids
 
+PUBLIC = [
+    "arange", "array", "asarray", "copy", "empty", "eye", "frombuffer", "fromiter", "full", "geomspace", "identity",
+    "linspace", "load", "logspace", "mgrid", "ogrid", "ones", "tri", "zeros",
+]  # fmt: skip
+
 zeros = lift(np.zeros)
 ones = lift(np.ones)
 empty = lift(np.zeros, "empty")  # as in JAX

@@ -8,6 +8,8 @@ from typing import Any
 import wengert as wg
 from wengert.compat.jax.arrays import lift
 
+PUBLIC = ["convolve", "correlate", "dot", "einsum", "inner", "matmul", "tensordot", "vdot", "vecdot"]
+
 
 def lift_product(function: Any) -> Any:
     """A product that takes `precision` and the dtype of the result, `preferred_element_type`."""

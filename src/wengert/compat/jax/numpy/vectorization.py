@@ -13,6 +13,8 @@ from wengert.compat.jax.arrays import array
 from wengert.compat.jax.batching import vmap
 from wengert.core.errors import user_error
 
+PUBLIC = ["vectorize"]
+
 ARGUMENT = re.compile(r"\(([^()]*)\)")
 
 

@@ -268,6 +268,15 @@ def lift_cumulative(function: Callable[[Any, Any], Any], name: str) -> Callable[
     return accumulate
 
 
-cumsum, cumprod = lift_cumulative(wg.add, "cumsum"), lift_cumulative(wg.multiply, "cumprod")
+def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """Partial sums along an axis."""
+    return to_array(wg.flip(wg.cumsum(wg.flip(operand, axis), axis), axis) if reverse else wg.cumsum(operand, axis))
+
+
+def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """Partial products along an axis."""
+    return to_array(wg.flip(wg.cumprod(wg.flip(operand, axis), axis), axis) if reverse else wg.cumprod(operand, axis))
+
+
 cummax, cummin = lift_cumulative(wg.maximum, "cummax"), lift_cumulative(wg.minimum, "cummin")
 cumlogsumexp = lift_cumulative(wg.logaddexp, "cumlogsumexp")

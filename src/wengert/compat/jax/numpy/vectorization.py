@@ -11,7 +11,9 @@ import numpy as np
 
 from wengert.compat.jax.arrays import array
 from wengert.compat.jax.batching import vmap
+from wengert.core import tree
 from wengert.core.errors import user_error
+from wengert.ops.shape.reshaping import expand_dims
 
 PUBLIC = ["vectorize"]
 
@@ -54,8 +56,7 @@ def vectorize(
             x.reshape(*[n for n in o if n != 1], *x.shape[x.ndim - k :])
             for x, o, k in zip(rest, outer, core, strict=True)
         ]
-        out = function(*squeezed)
         missing = tuple([i for i, n in enumerate(shape) if n == 1])
-        return np.expand_dims(out, missing) if missing else out
+        return tree.map(lambda out: expand_dims(array(out), missing), function(*squeezed))
 
     return vectorized

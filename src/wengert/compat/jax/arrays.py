@@ -99,7 +99,19 @@ def to_arrays(values: Any) -> Any:
     """The same for all leaves of a tree."""
     if isinstance(values, Array | np.ndarray | np.generic):
         return to_array(values)
+    if values.__class__ in PLAIN_CONTAINERS:  # the usual ones, without the structure of the tree
+        return map_children(to_arrays, values)
     return tree.map(to_array, values)
+
+
+PLAIN_CONTAINERS = (dict, list, tuple)
+
+
+def map_children(function: Callable[[Any], Any], values: Any) -> Any:
+    """`function` of the children of a dict, list or tuple."""
+    if values.__class__ is dict:
+        return {key: function(part) for key, part in values.items()}
+    return values.__class__([function(part) for part in values])
 
 
 def as_arrays(values: Any) -> Any:
@@ -113,9 +125,11 @@ def strip_array(x: Any) -> Any:
 
 
 def strip_arrays(values: Any) -> Any:
-    """A tree with the numbers of its arrays; a tree without any is returned as it is, not as a copy."""
+    """A tree with the numbers of its arrays. An object of another class without any is returned as it is."""
     if isinstance(values, Array | np.ndarray):
         return strip_array(values)
+    if values.__class__ in PLAIN_CONTAINERS:
+        return map_children(strip_arrays, values)
     leaves, structure = tree.flatten(values)
     if not any(x.__class__ is ConcreteArray for x in leaves):
         return values

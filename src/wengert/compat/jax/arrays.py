@@ -19,7 +19,7 @@ from wengert.core.levels import is_own
 from wengert.core.primitive import Primitive, as_constant, holds_value, stack_lists
 from wengert.modes import recording
 from wengert.modes.tensor import Tensor
-from wengert.ops.samples.sorting import sort
+from wengert.ops.samples.sorting import argsort, sort
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import reshape
 
@@ -63,8 +63,11 @@ class ConcreteArray(Tensor):
 
     def sort(self, axis: int = -1, *, stable: bool = True, descending: bool = False) -> Any:
         """The elements in order along an axis, as a new array."""
-        ordered = sort(self, axis, stable=stable)
-        return np.flip(ordered, axis) if descending else ordered
+        return sort(self, axis, stable=stable, descending=descending)
+
+    def argsort(self, axis: int = -1, *, stable: bool = True, descending: bool = False) -> Any:
+        """The indices of the elements in order along an axis; equal ones keep their order."""
+        return argsort(self, axis, stable=stable, descending=descending)
 
     def block_until_ready(self) -> ConcreteArray:
         """This array: operations have run when they return."""

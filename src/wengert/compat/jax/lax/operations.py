@@ -13,7 +13,7 @@ from wengert.core.errors import user_error
 from wengert.core.primitive import as_operand
 
 NAMES = """
-    abs acos acosh add argmax argmin asin asinh atan atan2 atanh bitwise_and bitwise_not bitwise_or bitwise_xor cbrt
+    abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_not bitwise_or bitwise_xor cbrt
     ceil conj cos cosh exp exp2 expm1 floor imag log log1p nextafter pow real reciprocal sign sin sinh
     sqrt square tan tanh stop_gradient broadcast_shapes stack tile unstack
 """
@@ -24,7 +24,6 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "bessel_i1e": wg.special.i1e,
     "betainc": wg.special.betainc,
     "digamma": wg.special.digamma,
-    "div": wg.divide,
     "eq": wg.equal,
     "erf": wg.special.erf,
     "erf_inv": wg.special.erfinv,
@@ -58,8 +57,9 @@ OPERATIONS |= {name: lift(function, name) for name, function in OTHERS.items()}
 
 PUBLIC = sorted(
     [
-        *OPERATIONS, "bitcast_convert_type", "broadcast", "broadcast_in_dim", "broadcasted_iota", "clamp", "collapse",
-        "complex", "concatenate", "convert_element_type", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum",
+        *OPERATIONS, "argmax", "argmin", "bitcast_convert_type", "broadcast", "broadcast_in_dim", "broadcasted_iota",
+        "clamp", "collapse", "complex", "concatenate", "convert_element_type", "cumlogsumexp", "cummax", "cummin",
+        "cumprod", "cumsum", "div",
         "expand_dims", "full", "full_like", "integer_pow", "iota", "pad", "reduce_and", "reduce_max", "reduce_min",
         "reduce_or", "reduce_prod",
         "reduce_sum", "reshape", "rev", "round", "rsqrt", "select", "select_n", "sort", "sort_key_val", "split",
@@ -73,6 +73,24 @@ globals().update(OPERATIONS)
 def rsqrt(x: Any) -> Any:
     """One divided by the square root."""
     return to_array(1.0 / wg.sqrt(x))
+
+
+def div(x: Any, y: Any) -> Any:
+    """x / y; of integers, the integer towards zero."""
+    x, y = array(x), array(y)
+    if x.dtype.kind in "iu" and y.dtype.kind in "iu":
+        return wg.sign(x) * wg.sign(y) * (wg.abs(x) // wg.abs(y))
+    return x / y
+
+
+def argmax(operand: Any, axis: int, index_dtype: Any = int) -> Any:
+    """The index of the largest element along an axis."""
+    return to_array(wg.argmax(array(operand), axis)).astype(index_dtype)
+
+
+def argmin(operand: Any, axis: int, index_dtype: Any = int) -> Any:
+    """The index of the smallest element along an axis."""
+    return to_array(wg.argmin(array(operand), axis)).astype(index_dtype)
 
 
 def integer_pow(x: Any, y: int) -> Any:
@@ -92,8 +110,9 @@ def round(x: Any, rounding_method: int = 0) -> Any:
 
 
 def clamp(min: Any, x: Any, max: Any) -> Any:
-    """x between two bounds."""
-    return to_array(wg.clip(array(x), min, max))
+    """x between two bounds, at which it has no derivative with respect to x."""
+    x = array(x)
+    return to_array(wg.where(x <= min, min, wg.where(x >= max, max, x)))
 
 
 def select(pred: Any, on_true: Any, on_false: Any) -> Any:

@@ -8,7 +8,7 @@ import wengert as wg
 from wengert.compat.differences import without
 from wengert.compat.jax.arrays import lift_names
 from wengert.compat.jax.differences import ABSENT
-from wengert.compat.jax.numpy import changes, creation, products, vectorization
+from wengert.compat.jax.numpy import changes, creation, ordering, products, vectorization
 from wengert.compat.jax.numpy import fft as fft
 from wengert.compat.jax.numpy import linalg as linalg
 from wengert.core.array import Array
@@ -17,7 +17,7 @@ __getattr__ = without(__name__, ABSENT)
 
 OPERATIONS = """
     abs absolute acos acosh add all allclose amax amin angle any append apply_along_axis apply_over_axes arccos
-    arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argpartition argsort argwhere around array_equal
+    arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argpartition argwhere around array_equal
     array_equiv array_split asin asinh astype atan atan2 atanh atleast_1d atleast_2d atleast_3d average bartlett
     bincount bitwise_and bitwise_count bitwise_invert bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift
     bitwise_xor blackman block broadcast_arrays broadcast_to cbrt ceil choose clip column_stack compress concat
@@ -34,7 +34,7 @@ OPERATIONS = """
     pad partition percentile permute_dims piecewise poly polyadd polyder polydiv polyfit polyint polymul polysub polyval
     positive pow power prod ptp quantile rad2deg radians ravel ravel_multi_index real reciprocal remainder repeat
     reshape resize right_shift rint roll rollaxis roots rot90 round searchsorted select setdiff1d setxor1d sign signbit
-    sin sinc sinh sort sort_complex spacing split sqrt square squeeze stack std subtract sum swapaxes take
+    sin sinc sinh sort_complex spacing split sqrt square squeeze stack std subtract sum swapaxes take
     take_along_axis tan tanh tile trace transpose trapezoid tril tril_indices tril_indices_from trim_zeros triu
     triu_indices triu_indices_from true_divide trunc union1d unique unique_all unique_counts unique_inverse
     unique_values unpackbits unravel_index unstack unwrap vander var vecmat vsplit vstack where zeros_like
@@ -53,7 +53,7 @@ PLAIN = """
 """
 """Names of NumPy's: constants, dtypes, and functions of these."""
 
-PARTS = (changes, creation, products, vectorization)
+PARTS = (changes, creation, ordering, products, vectorization)
 
 globals().update(lift_names(wg, OPERATIONS))
 globals().update({name: getattr(wg, name) for name in QUESTIONS.split()})

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
-from wengert.ops.indexing.subscripts import At
+from wengert.ops.indexing.updates import At
 
 Pick = Callable[[int], int]
 """A number below the given one."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.ops.indexing.subscripts import At
+from wengert.ops.indexing.updates import At
 
 DTYPES = ("c16", "c8")
 LENGTHS = (1, 2, 3, 7, 8, 9, 16, 17, 33, 1000)

@@ -20,6 +20,7 @@ import numpy as np
 from wengert.core.absent import absent, why_absent
 from wengert.core.assignment import is_assignment, raise_in
 from wengert.core.errors import TrackedValueError, library_call, refuse_out, user_error
+from wengert.core.frozen import refuse_frozen
 
 if TYPE_CHECKING:
     from wengert.core.array_methods import ArrayMethods
@@ -49,7 +50,18 @@ FAMILIES = ("fft", "integrate", "linalg", "optimize", "random", "signal", "speci
 """Modules of SciPy that have a counterpart here, by the same name."""
 
 INTERNALS = frozenset(
-    ("extra", "has_derivative", "is_live", "level", "node", "process", "process_binary", "process_unary", "value")
+    (
+        "extra",
+        "has_derivative",
+        "is_frozen",
+        "is_live",
+        "level",
+        "node",
+        "process",
+        "process_binary",
+        "process_unary",
+        "value",
+    )
 )
 """Attributes of values that are for the engine."""
 
@@ -96,6 +108,7 @@ class Array(ArrayMethods):
     __array_priority__ = 1000
     __pandas_priority__ = 10_000  # pandas leaves operators to values, as NumPy does
     __hash__ = object.__hash__
+    is_frozen = False  # whether values of this class never change in place
 
     level: int
     value: Any
@@ -290,6 +303,7 @@ class Array(ArrayMethods):
     # Changes in place: recorded as a functional update; afterwards this object is the new value.
 
     def _rebind(self, new: Array) -> None:
+        refuse_frozen(self)
         if not isinstance(new, Array):
             raise user_error(
                 TrackedValueError,

@@ -179,8 +179,10 @@ def _bind_binary(primitive: Primitive) -> Callable[..., Any]:  # noqa: C901  # h
         try:
             if isinstance(x, Array):
                 if isinstance(y, Array):
-                    if y.level > x.level:
-                        return y.process_binary(primitive, y.level, x, y)
+                    if y.level != x.level:
+                        if y.level > x.level:
+                            return y.process_binary(primitive, y.level, x.value if x.is_frozen else x, y)
+                        y = y.value if y.is_frozen else y
                 elif y.__class__ not in PLAIN:
                     y = as_constant(y)
                     if isinstance(y, Array):  # a list that holds values

@@ -11,6 +11,7 @@ import numpy as np
 
 from wengert.core.array import NO_PARAMS, Array
 from wengert.core.errors import GradientError, user_error
+from wengert.core.frozen import refuse_frozen
 from wengert.core.primitive import Primitive, as_constant, holds_value, stack_lists
 from wengert.core.subclasses import is_masked, refuse_subclass
 from wengert.modes import recording
@@ -194,6 +195,7 @@ class Tensor(TapeValue):
     # Changes in place. The buffer is written to only if this object is its sole owner: the tape may have saved it.
 
     def __setitem__(self, key: Any, v: Any) -> None:
+        refuse_frozen(self)
         refused = isinstance(self.node, Leaf) and recording.is_recording()
         self._rebind(set_at(self, key, v, reuse=not self.level and not refused and is_sole_owner(self)))
 
@@ -251,6 +253,9 @@ def split_operands(args: Iterable[Any], level: int) -> tuple[list[Any], list[Tap
         if isinstance(a, Tensor) and a.level == level:
             values.append(a.value)
             parents.append(a.node)
+        elif level and isinstance(a, Array) and a.is_frozen:
+            values.append(a.value)
+            parents.append(None)
         else:
             values.append(a)
             parents.append(None)

@@ -10,11 +10,12 @@ import numpy as np
 from wengert.core.absent import absent, why_absent
 from wengert.core.array import UFUNC_METHODS, UFUNCS, Array
 from wengert.core.errors import user_error
+from wengert.core.frozen import is_frozen
 from wengert.core.primitive import as_operand
 from wengert.core.spec import PLAIN
 from wengert.ops.contraction import products
 from wengert.ops.elementwise import arithmetic, choices, complex_numbers, exponential, predicates
-from wengert.ops.indexing import subscripts, taking
+from wengert.ops.indexing import subscripts, taking, updates
 from wengert.ops.linear_algebra.linear_operator import is_linear_operator, linear_operator
 from wengert.ops.linear_algebra.sparse_matrix import is_sparse, sparse
 from wengert.ops.reductions import cumulative, extremes, logical, sums
@@ -31,12 +32,14 @@ def reflect(function: Callable) -> Callable:
 
 
 def in_place(function: Callable) -> Callable:
-    """`x += v`: the object becomes the new value, for everyone who holds it."""
+    """`x += v`: the object becomes the new value, for everyone who holds it, unless it is frozen."""
     impl = getattr(getattr(function, "primitive", None), "impl", None)
     ufunc = getattr(impl, "ufunc", impl)
     elementwise = ufunc if isinstance(ufunc, np.ufunc) and ufunc.signature is None else None
 
     def update(x: Any, v: Any) -> Any:
+        if is_frozen(x):
+            return function(x, v)
         x._update(function, elementwise, v)
         return x
 
@@ -203,7 +206,7 @@ PROPERTIES: dict[str, tuple[Callable, str]] = {
     "mT": (reshaping.matrix_transpose, "The array with its last two axes exchanged."),
     "real": (complex_numbers.real, "The real part."),
     "imag": (complex_numbers.imag, "The imaginary part."),
-    "at": (subscripts.At, "Updates that return a new array: `x.at[0].set(5.0)`."),
+    "at": (updates.At, "Updates that return a new array: `x.at[0].set(5.0)`."),
     "flat": (taking.Flat, "The elements in one row, to iterate over and to index."),
 }
 

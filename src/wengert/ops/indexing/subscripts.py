@@ -16,14 +16,12 @@ from wengert.core.errors import user_error
 from wengert.core.facts import MOVES, PART
 from wengert.core.infer import data_dependent_shape
 from wengert.core.kinds import case, linear, nondifferentiable
-from wengert.core.levels import bottom_array
 from wengert.core.native import for_keys
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
-from wengert.ops.elementwise.arithmetic import multiply
-from wengert.ops.elementwise.choices import maximum, minimum, where
+from wengert.ops.elementwise.choices import where
 from wengert.ops.indexing.key import Hole, Index, split_key
-from wengert.ops.shape.reshaping import broadcast_to, reshape
+from wengert.ops.shape.reshaping import reshape
 
 EVERY_OTHER, TWO_ROWS, COLUMNS, MASK = (
     Index((slice(None, None, -2), None)),
@@ -76,7 +74,7 @@ def _scatter_impl(t: Any, *indices: Any, key: Index, shape: tuple[int, ...]) -> 
     return out
 
 
-def _refuse_more_axes(v: Any, selected: Any) -> None:
+def refuse_more_axes(v: Any, selected: Any) -> None:
     """Raise an error if v has more axes than the selection.
 
     Values that are written may have additional leading axes of length one; those that are added may not, as in
@@ -94,7 +92,7 @@ def _add_at_impl(x: Any, v: Any, *indices: Any, key: Index) -> np.ndarray:
     if key.repeats:
         return _accumulate(out, key.fill(indices), v)
     selected = out[key.fill(indices)]
-    _refuse_more_axes(v, selected)
+    refuse_more_axes(v, selected)
     out[key.fill(indices)] = np.add(selected, v, dtype=out.dtype, casting="same_kind")
     return out
 
@@ -283,77 +281,3 @@ def add_at(x: Any, key: Any, v: Any) -> Any:
     """
     index, indices = split_key(key)
     return _add_at(x, as_operand(v) if isinstance(v, list | tuple) else v, *indices, key=index)
-
-
-class At:
-    """`x.at[key].set(v)` and its like: a new value that differs from x at a key."""
-
-    __slots__ = ("x",)
-
-    def __init__(self, x: Any):
-        self.x = x
-
-    def __getitem__(self, key: Any) -> AtKey:
-        return AtKey(self.x, key)
-
-
-class AtKey:
-    """The elements of x at a key, to make new values from.
-
-    Where indices repeat, `set` keeps the last value, and the other methods apply all.
-    """
-
-    __slots__ = ("key", "x")
-
-    def __init__(self, x: Any, key: Any):
-        self.x, self.key = x, key
-
-    def set(self, v: Any) -> Any:
-        return set_at(self.x, self.key, v)
-
-    def add(self, v: Any) -> Any:
-        return add_at(self.x, self.key, v)
-
-    def multiply(self, v: Any) -> Any:
-        return _update(self.x, self.key, multiply, v)
-
-    def max(self, v: Any) -> Any:
-        return _update(self.x, self.key, maximum, v)
-
-    def min(self, v: Any) -> Any:
-        return _update(self.x, self.key, minimum, v)
-
-
-def _update(x: Any, key: Any, op: Callable, v: Any) -> Any:
-    """x with `op(x[key], v)` at a key.
-
-    Where indices repeat, in rounds: the first occurrence of each index, then the second, and so on.
-    """
-    x, (index, indices) = as_operand(x), split_key(key)
-    if not index.repeats:
-        selected = getitem(x, key)
-        _refuse_more_axes(v, selected)
-        return set_at(x, key, op(selected, v))
-    offsets = np.arange(x.size).reshape(x.shape)[index.fill([_concrete(i) for i in indices])]
-    unique, slots, counts = np.unique(offsets.reshape(-1), return_inverse=True, return_counts=True)
-    v = reshape(broadcast_to(as_operand(v), offsets.shape), (-1,))
-    order = np.argsort(slots, kind="stable")
-    occurrence = np.arange(order.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    flat = reshape(x, (-1,))
-    new = getitem(flat, unique)
-    for i in range(counts.max(initial=0)):
-        chosen = order[occurrence == i]
-        new = set_at(new, slots[chosen], op(getitem(new, slots[chosen]), getitem(v, chosen)))
-    return reshape(set_at(flat, unique, new), x.shape)
-
-
-def _concrete(index: Any) -> np.ndarray:
-    """The numbers of an index, whatever the mode of the value."""
-    plain = bottom_array(index)
-    if plain is None or plain.shape != index.shape:
-        raise user_error(
-            TypeError,
-            "at[...].multiply, max and min need to know the numbers of an index array",
-            "Index with a plain array, or with a boolean mask.",
-        )
-    return plain

@@ -40,7 +40,19 @@ def compare(ours: Any, theirs: Any, tolerance: float, where: str) -> None:
         assert set(ours) == set(theirs), where
         for key, wanted in theirs.items():
             compare(ours[key], wanted, tolerance, f"{where}.{key}")
+    elif isinstance(theirs, list) and not is_array(theirs):
+        assert len(ours) == len(theirs), where
+        for i, (mine, wanted) in enumerate(zip(ours, theirs, strict=True)):
+            compare(mine, wanted, tolerance, f"{where}[{i}]")
     elif isinstance(theirs, str | bool | type(None)):
         assert ours == theirs, where
     else:
         np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance, err_msg=where)
+
+
+def is_array(nested: list[Any]) -> bool:
+    """Whether nested lists hold the numbers of one array."""
+    try:
+        return np.asarray(nested).dtype.kind in "iuf"
+    except ValueError:
+        return False

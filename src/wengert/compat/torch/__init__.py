@@ -40,6 +40,7 @@ FAMILIES = (
     "compat.torch.linalg: cholesky det lu matrix_exp matrix_power qr slogdet",
     "compat.torch.products",
     "compat.torch.reductions",
+    "compat.torch.serialization",
     "compat.torch.settings",
     "compat.torch.shaping",
     "compat.torch.values: Tensor",

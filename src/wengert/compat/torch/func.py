@@ -8,10 +8,14 @@ from typing import Any
 import wengert as wg
 from wengert.compat.differences import without
 from wengert.compat.torch.differences import ABSENT
+from wengert.compat.torch.module_calls import functional_call, stack_module_state
 from wengert.compat.torch.values import adopt, inward, plain
 from wengert.core.errors import user_error
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp", "vmap"]
+__all__ = [
+    "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "stack_module_state",
+    "vjp", "vmap",
+]  # fmt: skip
 
 __getattr__ = without(__name__, ABSENT)
 

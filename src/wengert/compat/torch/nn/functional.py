@@ -9,7 +9,7 @@ from typing import Any
 
 import wengert.nn.functional as engine
 from wengert.compat.torch.drawing import default_generator
-from wengert.compat.torch.nn.differences import ABSENT
+from wengert.compat.torch.differences import ABSENT
 from wengert.compat.torch.values import adopt, layered, plain
 from wengert.compat.differences import without
 from wengert.random.counter_generator import counter_rng

@@ -8,7 +8,7 @@ from typing import Any
 
 from wengert.compat.differences import without
 from wengert.compat.torch.creation import tensor
-from wengert.compat.torch.nn.differences import ABSENT
+from wengert.compat.torch.differences import ABSENT
 from wengert.compat.torch.nn.module import Module
 from wengert.modes import recording
 

@@ -1,7 +1,7 @@
 """`torch.utils`: data and checkpoints."""
 
 from wengert.compat.differences import without
-from wengert.compat.torch.nn.differences import ABSENT
+from wengert.compat.torch.differences import ABSENT
 from wengert.compat.torch.utils import checkpoint as checkpoint
 from wengert.compat.torch.utils import data as data
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compat.differences import without
-from wengert.compat.torch.nn.differences import ABSENT
+from wengert.compat.torch.differences import ABSENT
 from wengert.compat.torch.nn.utils import rnn as rnn
 from wengert.compat.torch.nn.utils import stateless as stateless
 from wengert.compat.torch.nn.utils.reparametrization import spectral_norm, weight_norm
@@ -16,6 +16,7 @@ from wengert.compat.torch.values import TorchValue, adopt, layered, plain
 from wengert.core.errors import user_error
 from wengert.modes import recording
 from wengert.nn.clipping import total_norm
+from wengert.ops.shape.casting import copy
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import reshape
 
@@ -76,7 +77,7 @@ def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
     start, numbers = 0, plain(vec).detach()
     for p in parameters:
         count = p.numel()
-        p.data = adopt(reshape(numbers[start : start + count], tuple(p.shape)))
+        p.data = adopt(reshape(copy(numbers[start : start + count]), tuple(p.shape)))
         start += count
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import wengert as wg
 from wengert.compat.differences import without
-from wengert.compat.torch.nn.differences import ABSENT
+from wengert.compat.torch.differences import ABSENT
 from wengert.compat.torch.values import layered, plain
 
 __all__ = ["pad_sequence", "unpad_sequence"]

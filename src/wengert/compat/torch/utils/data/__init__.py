@@ -1,7 +1,7 @@
 """`torch.utils.data`: datasets, samplers, and batches of samples."""
 
 from wengert.compat.differences import without
-from wengert.compat.torch.nn.differences import ABSENT
+from wengert.compat.torch.differences import ABSENT
 from wengert.compat.torch.utils.data.dataset import (
     ChainDataset,
     ConcatDataset,

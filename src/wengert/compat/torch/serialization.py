@@ -12,8 +12,6 @@ import numpy as np
 
 from wengert.compat.torch.values import adopt
 from wengert.core.errors import user_error
-from wengert.nn.module import Module
-from wengert.nn.packing import pack_state, unpack_state
 
 __all__ = ["load", "save"]
 
@@ -31,6 +29,9 @@ def save(obj: Any, f: Any, *_: Any, **__: Any) -> None:
     >>> load(file)
     {'epoch': 3, 'weights': tensor([1., 1.])}
     """
+    from wengert.nn.module import Module  # not with `import torch`
+    from wengert.nn.packing import pack_state
+
     if isinstance(obj, Module):
         raise user_error(
             TypeError, f"torch.save of a module, {type(obj).__name__}", "Save module.state_dict(): a file has no code."
@@ -47,6 +48,8 @@ def save(obj: Any, f: Any, *_: Any, **__: Any) -> None:
 
 def load(f: Any, map_location: Any = None, *, weights_only: bool | None = None, mmap: bool | None = None) -> Any:  # noqa: ARG001
     """What `save` wrote."""
+    from wengert.nn.packing import unpack_state
+
     with np.load(f, allow_pickle=False) as file:
         if TREE not in file:
             raise user_error(

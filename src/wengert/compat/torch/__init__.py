@@ -37,7 +37,7 @@ FAMILIES = (
     "compat.torch.elementwise",
     "compat.torch.func: vmap",
     "compat.torch.indexing",
-    "compat.torch.linalg: cholesky det lu matrix_exp matrix_power qr slogdet",
+    "compat.torch.linalg: cholesky cholesky_inverse cholesky_solve det logdet matrix_exp matrix_power qr slogdet",
     "compat.torch.products",
     "compat.torch.reductions",
     "compat.torch.serialization",

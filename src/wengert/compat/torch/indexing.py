@@ -29,16 +29,52 @@ def as_key(key: Any) -> Any:
     return [as_key(part) for part in key] if isinstance(key, list) else key
 
 
+def is_array(part: Any) -> bool:
+    """Whether a part of a key is a list or an array of indices."""
+    return isinstance(part, list | np.ndarray | wg.Array) and np.ndim(part) > 0
+
+
+def numbers_first(key: Any) -> tuple[Any, Any] | None:
+    """A key in two steps, numbers and then the rest, where it has numbers and arrays: x[0, :, i] as x[0][:, i].
+
+    To NumPy a number beside an array is an array too, which may move its axis to the front; to PyTorch it is not.
+    """
+    if not isinstance(key, tuple) or not any(map(is_array, key)):
+        return None
+    rest = [part for part in key if not isinstance(part, int | np.integer)]
+    if len(rest) == len(key) or all(map(is_array, rest)):
+        return None
+    numbers: list[Any] = []
+    for part in key:
+        if isinstance(part, int | np.integer) or part is ...:
+            numbers.append(part)
+        elif part is not None:
+            is_mask = is_array(part) and np.asarray(part).dtype == bool
+            numbers += [slice(None)] * (np.ndim(part) if is_mask else 1)
+    return tuple(numbers), tuple(rest)
+
+
 def getitem(x: Any, key: Any) -> Any:
     """`x[key]`."""
-    return read_at(x, as_key(key) if isinstance(key, tuple | list | TorchValue) else key)
+    if not isinstance(key, tuple | list | TorchValue):
+        return read_at(x, key)
+    key = as_key(key)
+    steps = numbers_first(key)
+    return read_at(x, key) if steps is None else read_at(read_at(x, steps[0]), steps[1])
 
 
 def setitem(x: Any, key: Any, v: Any) -> None:
     """`x[key] = v`: numbers of another type become those of x."""
     if isinstance(v, wg.Array | np.ndarray) and v.dtype != x.dtype:
         v = wg.astype(v, x.dtype)
-    x._mode.__setitem__(x, as_key(key), plain(v) if x.level else v)
+    key = as_key(key)
+    if np.ndim(v) and numbers_first(key) is not None:
+        raise user_error(
+            RuntimeError,
+            "An assignment of a tensor to numbers, slices and arrays of indices at once (x[0, :, i] = v)",
+            "Write x[0] = ... with the whole slice, or use arrays of indices for all axes.",
+        )
+    x._mode.__setitem__(x, key, plain(v) if x.level else v)
 
 
 def along(dim: int, index: Any) -> tuple[Any, ...]:

@@ -69,10 +69,15 @@ class Inverse(NamedTuple):
     info: Any
 
 
+def symmetric(A: Any) -> Any:
+    """The symmetric part: PyTorch's derivatives of `eigh` and `cholesky` are symmetric, those of one triangle are not."""
+    return (A + wg.conj(wg.matrix_transpose(A))) / 2
+
+
 @layered
 def cholesky(A: Any, *, upper: bool = False) -> Any:
     """The triangular factor of positive definite matrices."""
-    factor = wg.linalg.cholesky(A)
+    factor = wg.linalg.cholesky(symmetric(A))
     return wg.conj(wg.matrix_transpose(factor)) if upper else factor
 
 
@@ -161,13 +166,13 @@ def eigvals(A: Any) -> Any:
 @layered
 def eigh(A: Any, UPLO: str = "L") -> Any:
     """Eigenvalues and eigenvectors of symmetric matrices."""
-    return Eigen(*wg.linalg.eigh(A, UPLO))
+    return Eigen(*wg.linalg.eigh(symmetric(A)))
 
 
 @layered
 def eigvalsh(A: Any, UPLO: str = "L") -> Any:
     """Eigenvalues of symmetric matrices."""
-    return wg.linalg.eigvalsh(A, UPLO)
+    return wg.linalg.eigvalsh(symmetric(A))
 
 
 @layered
@@ -241,6 +246,26 @@ def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *,
 def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The norm of matrices."""
     return wg.linalg.norm(A if dtype is None else wg.astype(A, dtype), ord, tuple(dim), keepdim)
+
+
+@layered
+def logdet(A: Any) -> Any:
+    """The logarithm of the determinant; NaN if that is negative."""
+    sign, logarithm = wg.linalg.slogdet(A)
+    return wg.where(sign < 0, np.nan, logarithm)
+
+
+@layered
+def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
+    """The solution of A X = B, given the Cholesky factor of A."""
+    lower = wg.conj(wg.matrix_transpose(L)) if upper else L
+    half = wg.linalg.solve_triangular(lower, B, lower=True)
+    return wg.linalg.solve_triangular(wg.conj(wg.matrix_transpose(lower)), half, lower=False)
+
+
+def cholesky_inverse(L: Any, upper: bool = False) -> Any:
+    """The inverse of A, given its Cholesky factor."""
+    return cholesky_solve(layered(lambda L: np.eye(L.shape[-1], dtype=L.dtype))(L), L, upper)
 
 
 matmul = wg.matmul

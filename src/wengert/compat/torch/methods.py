@@ -117,6 +117,11 @@ def on_other_device(self: Any, *_: Any, **__: Any) -> Any:
     raise user_error(RuntimeError, "x.cuda(): there is no GPU", "Leave it out, or use x.to(device) with device='cpu'.")
 
 
+def where(self: Any, condition: Any, other: Any) -> Any:
+    """The tensor where the condition holds, and `other` elsewhere."""
+    return elementwise.where(condition, self, other)
+
+
 # New tensors of the type of one.
 
 
@@ -228,7 +233,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "new_empty": new_like(creation.empty), "new_full": new_like(creation.full), "new_ones": new_like(creation.ones),
     "new_tensor": new_like(creation.tensor), "new_zeros": new_like(creation.zeros), "numpy": numpy,
     "repeat": shaping.repeat, "reshape_as": lambda self, other: shaping.reshape(self, *other.shape), "size": size,
-    "stride": stride, "to": to, "type": type_, "type_as": to, "unfold": unfold, "view": view,
+    "stride": stride, "to": to, "type": type_, "type_as": to, "unfold": unfold, "view": view, "where": where,
     "view_as": lambda self, other: shaping.reshape(self, *other.shape), "is_same_size": shaping.is_same_size,
 }  # fmt: skip
 
@@ -263,5 +268,13 @@ for _name, _accessors in PROPERTIES.items():
 for _name, _attribute in OF_TENSORS.items():
     setattr(Tensor, _name, _attribute)
 
-_refuse = without("wengert.compat.torch.Tensor", ABSENT)
-TorchValue.__getattr__ = lambda self, name: _refuse(name)  # type: ignore[attr-defined]  # for names that are not there
+
+def missing(name: str) -> property:
+    """A property that raises: with `__getattr__` instead, every attribute would take twice as long to read."""
+    return property(lambda self: refuse(name))
+
+
+refuse = without("wengert.compat.torch.Tensor", ABSENT)
+for _name in ABSENT:
+    if _name.startswith("torch.Tensor."):
+        setattr(TorchValue, _name.removeprefix("torch.Tensor."), missing(_name.removeprefix("torch.Tensor.")))

@@ -60,9 +60,9 @@ def numel(input: Any) -> int:
 
 
 @layered
-def reshape(input: Any, *shape: Any) -> Any:
+def reshape(input: Any, *sizes: Any, shape: Any = None) -> Any:
     """The elements in another shape."""
-    return wg.reshape(input, as_size(shape))
+    return wg.reshape(input, as_size(sizes if shape is None else shape))
 
 
 @layered
@@ -107,9 +107,9 @@ def unsqueeze(input: Any, dim: int) -> Any:
 
 
 @layered
-def permute(input: Any, *dims: Any) -> Any:
+def permute(input: Any, *order: Any, dims: Any = None) -> Any:
     """The axes in another order."""
-    return wg.transpose(input, as_size(dims))
+    return wg.transpose(input, as_size(order if dims is None else dims))
 
 
 @layered
@@ -157,9 +157,9 @@ def repeat(input: Any, *repeats: Any) -> Any:
 
 
 @layered
-def tile(input: Any, *dims: Any) -> Any:
+def tile(input: Any, *repeats: Any, dims: Any = None) -> Any:
     """The tensor repeated along its last axes."""
-    return wg.tile(input, as_size(dims))
+    return wg.tile(input, as_size(repeats if dims is None else dims))
 
 
 @layered
@@ -178,9 +178,9 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
 
 
 @layered
-def flip(input: Any, *dims: Any) -> Any:
+def flip(input: Any, *axes: Any, dims: Any = None) -> Any:
     """The elements in reverse order along axes."""
-    return wg.flip(input, as_size(dims))
+    return wg.flip(input, as_size(axes if dims is None else dims))
 
 
 def fliplr(input: Any) -> Any:
@@ -254,10 +254,10 @@ def alike(tensors: Sequence[Any]) -> list[Any]:
 
 
 @layered
-def cat(tensors: Sequence[Any], dim: int = 0, *, axis: int | None = None) -> Any:
+def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     """Tensors one after the other along an axis; empty vectors are left out."""
     given = [x for x in tensors if x.shape != (0,)] or list(tensors)
-    return wg.concatenate(alike(given), axis=dim if axis is None else axis)
+    return wg.concatenate(alike(given), axis=dim)
 
 
 @layered

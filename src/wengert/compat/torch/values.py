@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from wengert.compat.torch.dtypes import get_default_dtype, result_type
+from wengert.compat.torch.dtypes import float32, float64, get_default_dtype, result_type
 from wengert.core.array import NO_PARAMS, Array
 from wengert.core.errors import user_error
 from wengert.core.levels import copy_value
@@ -25,15 +25,15 @@ from wengert.modes.forward import Dual
 from wengert.modes.in_place import is_traced, snapshot
 from wengert.modes.symbolic import Symbol
 from wengert.modes.tensor import Tensor as EngineTensor
-from wengert.modes.tensor import adopt_array
+from wengert.modes.tensor import adopt_array, operations_of
 from wengert.ops.shape.casting import astype
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 NUMBERS = frozenset((bool, int, float))
-"""Classes of numbers that NumPy promotes as PyTorch does, with tensors of floating-point numbers."""
-
-run_unary, run_binary, run_any = EngineTensor.process_unary, EngineTensor.process_binary, EngineTensor.process
+"""Classes of numbers whose type NumPy ignores beside tensors of floating-point numbers, as PyTorch does."""
+OF_NUMPY = {"axis": "dim", "keepdims": "keepdim"}
+"""Names of parameters that PyTorch's functions know from NumPy."""
 
 
 class TorchValue:
@@ -71,35 +71,40 @@ class Tensor(TorchValue, EngineTensor, metaclass=IsTensor):
     __slots__ = ()
     _mode = EngineTensor
 
-    @staticmethod
-    def process_unary(primitive: Primitive, level: int, x: Any) -> Any:
-        out = run_unary(primitive, level, x)
-        if out.__class__ is EngineTensor and out.value.dtype is x.value.dtype:
-            out.__class__ = Tensor
-            return out
-        return finish(out, x.dtype)
 
-    @staticmethod
-    def process_binary(primitive: Primitive, level: int, x: Any, y: Any) -> Any:
-        if x.__class__ is y.__class__:
-            dtype = x.value.dtype
-            if y.value.dtype is not dtype:
-                dtype, x, y = promote(x, y)
-        elif y.__class__ in NUMBERS:
-            dtype = x.value.dtype
-        elif x.__class__ in NUMBERS:
-            dtype = y.value.dtype
-        else:
-            dtype, x, y = promote(x, y)
-        out = run_binary(primitive, level, x, y) if not level else run_binary(primitive, level, lower(x), lower(y))
-        if out.__class__ is EngineTensor and out.value.dtype is dtype:
-            out.__class__ = Tensor
-            return out
-        return finish(out, dtype)
+run_unary, run_binary, run_any = operations_of(Tensor)
 
-    @staticmethod
-    def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        return adopt(run_any(primitive, level, tuple(map(lower, args)) if level else args, params))
+
+def process_unary(primitive: Primitive, level: int, x: Any) -> Any:
+    """Run an operation of one argument. Those of integers may have results of floating-point numbers."""
+    dtype = x.value.dtype
+    if dtype is float32 or dtype is float64:
+        return run_unary(primitive, level, x)
+    return finish(run_unary(primitive, level, x), primitive, dtype, x)
+
+
+def process_binary(primitive: Primitive, level: int, x: Any, y: Any) -> Any:
+    """Run an operation of two arguments, of which one is a tensor, by PyTorch's type promotion."""
+    if x.__class__ is y.__class__:
+        dtype = x.value.dtype
+        if (dtype is float32 or dtype is float64) and y.value.dtype is dtype and (not level or x.level == y.level):
+            return run_binary(primitive, level, x, y)
+    elif x.__class__ in NUMBERS or y.__class__ in NUMBERS:
+        dtype = x.value.dtype if y.__class__ in NUMBERS else y.value.dtype
+        if dtype is float32 or dtype is float64:
+            return run_binary(primitive, level, x, y)
+    dtype, x, y = promote(x, y)
+    return finish(run_binary(primitive, level, lower(x), lower(y)), primitive, dtype, x, y)
+
+
+def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """Run an operation of any number of arguments."""
+    return adopt(run_any(primitive, level, tuple(map(lower, args)) if level else args, params))
+
+
+Tensor.process_unary, Tensor.process_binary, Tensor.process = map(
+    staticmethod, (process_unary, process_binary, process)
+)  # type: ignore[method-assign,assignment]  # of Array
 
 
 class OtherMode(TorchValue):
@@ -109,12 +114,12 @@ class OtherMode(TorchValue):
 
     @classmethod
     def process_unary(cls, primitive: Primitive, level: int, x: Any) -> Any:
-        return finish(cls._mode.process(primitive, level, (lower(x),), NO_PARAMS), x.dtype)
+        return finish(cls._mode.process(primitive, level, (lower(x),), NO_PARAMS), primitive, x.dtype, x)
 
     @classmethod
     def process_binary(cls, primitive: Primitive, level: int, x: Any, y: Any) -> Any:
         dtype, x, y = promote(x, y)
-        return finish(cls._mode.process(primitive, level, (lower(x), lower(y)), NO_PARAMS), dtype)
+        return finish(cls._mode.process(primitive, level, (lower(x), lower(y)), NO_PARAMS), primitive, dtype, x, y)
 
     @classmethod
     def process(cls, primitive: Primitive, level: int, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -185,7 +190,9 @@ def layered(function: F) -> F:
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
-            return adopt(function(*[plain(a) for a in args], **{key: plain(part) for key, part in kwargs.items()}))
+            return adopt(
+                function(*[plain(a) for a in args], **{OF_NUMPY.get(k, k): plain(x) for k, x in kwargs.items()})
+            )
         return adopt(function(*[plain(a) for a in args]))
 
     return call  # type: ignore[return-value]  # the same signature
@@ -207,12 +214,11 @@ def as_type(x: Any, dtype: np.dtype) -> Any:
     return x if x.dtype == dtype else astype(x, dtype)
 
 
-def finish(out: Any, dtype: np.dtype) -> Any:
-    """The result of an operation on operands of this type. That of integers, where not one itself, has the default."""
-    out = adopt(out)
-    if isinstance(out, Array) and dtype.kind in "biu" and out.dtype.kind == "f" and out.dtype != get_default_dtype():
-        return astype(out, get_default_dtype())
-    return out
+def finish(out: Any, primitive: Primitive, dtype: np.dtype, *operands: Any) -> Any:
+    """The result of an operation on operands of this type; if integers have other results, these have the default."""
+    if dtype.kind in "biu" and out.dtype.kind == "f" and out.dtype != get_default_dtype():
+        return primitive.op(*[as_type(x, get_default_dtype()) for x in operands])
+    return adopt(out)
 
 
 # Memory. PyTorch's views share it, and values here do not.

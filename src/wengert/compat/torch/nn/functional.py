@@ -13,6 +13,7 @@ from wengert.compat.torch.differences import ABSENT
 from wengert.compat.torch.values import adopt, layered, plain
 from wengert.compat.differences import without
 from wengert.random.counter_generator import counter_rng
+from wengert.random.generator import default_rng
 
 __all__ = list(engine.__all__)
 
@@ -60,4 +61,13 @@ def functional(name: str) -> Callable[..., Any]:
 
 
 globals().update({name: functional(name) for name in __all__})
+
+
+@layered
+def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:  # noqa: ARG001
+    """A smooth choice of a class along an axis, or with `hard` a choice that has the derivative of the smooth one."""
+    return default_rng(default_generator.numpy).gumbel_softmax(logits, tau, axis=dim, hard=hard)
+
+
+__all__ += ["gumbel_softmax"]
 __getattr__ = without(__name__, ABSENT)

@@ -27,7 +27,6 @@ NAMES = [
 __all__ = [*NAMES, "Embedding", "TransformerDecoder", "TransformerEncoder"]
 
 globals().update({name: layer(getattr(engine, name), __name__) for name in NAMES})
-LAYERS[engine.ModuleList] = ModuleList
 
 
 class Embedding(EngineModule):
@@ -84,3 +83,10 @@ class TransformerDecoder(TransformerStack):
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None):
         super().__init__(decoder_layer, num_layers, norm)
+
+
+LAYERS |= {
+    engine.ModuleList: ModuleList,
+    engine.TransformerEncoder: TransformerEncoder,
+    engine.TransformerDecoder: TransformerDecoder,
+}

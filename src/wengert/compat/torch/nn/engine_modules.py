@@ -19,8 +19,9 @@ from wengert.compat.torch.nn.parameter import Parameter
 from wengert.compat.torch.values import TorchValue, adopt, plain
 from wengert.modes import recording
 from wengert.modes.tensor import Tensor as EngineTensor
+from wengert.nn.description import arguments
 from wengert.nn.module import Module as WengertModule
-from wengert.random.counter_generator import CounterGenerator, counter_rng
+from wengert.random.counter_generator import CounterGenerator
 from wengert.random.generator import default_rng
 
 LAYERS: dict[type[WengertModule], type[Module]] = {}
@@ -48,6 +49,10 @@ class EngineModule(Module):
         for name, value in self._make().__dict__.items():
             if isinstance(value, EngineTensor):
                 self.__dict__[name].data = adopt(value)
+
+    def extra_repr(self) -> str:
+        """The arguments that are not the defaults."""
+        return arguments(self, self.engine)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         counterpart = make_counterpart(self)
@@ -119,7 +124,7 @@ def as_engine(value: Any) -> Any:
     if isinstance(value, Module):
         return make_counterpart(value) if is_engine_module(value) else Visitor(value)
     if isinstance(value, CounterGenerator) and recording.current_trace() is None:
-        return counter_rng(default_generator.numpy)
+        return default_rng(default_generator.numpy)
     return plain(value)
 
 

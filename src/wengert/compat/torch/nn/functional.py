@@ -10,28 +10,31 @@ from typing import Any
 import wengert.nn.functional as engine
 from wengert.compat.torch.drawing import default_generator
 from wengert.compat.torch.differences import ABSENT
-from wengert.compat.torch.values import adopt, layered, plain
+from wengert.compat.torch.values import layered
 from wengert.compat.differences import without
-from wengert.random.counter_generator import counter_rng
 from wengert.random.generator import default_rng
 
 __all__ = list(engine.__all__)
 
-IN_PLACE = (
-    "relu", "relu6", "leaky_relu", "elu", "selu", "celu", "silu", "mish", "hardtanh", "hardswish", "hardsigmoid",
-    "threshold",
-)  # fmt: skip
+IN_PLACE = {
+    "alpha_dropout", "celu", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "hardsigmoid", "hardswish",
+    "hardtanh", "leaky_relu", "mish", "relu", "relu6", "selu", "silu", "threshold",
+}  # fmt: skip
+"""Functions whose last argument is `inplace`."""
 
 
 def changes(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function with the argument `inplace`: the tensor itself gets the result."""
+    count = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in signature(function).parameters.values())
 
     @wraps(function)
     def call(input: Any, *args: Any, inplace: bool = False, **kwargs: Any) -> Any:
+        if len(args) == count:
+            *args, inplace = args  # type: ignore[assignment]  # a list will do
         out = function(input, *args, **kwargs)
         if not inplace:
             return out
-        input._become(out)
+        input._rebind(out)
         return input
 
     return call
@@ -41,12 +44,8 @@ def draws(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that draws from the default generator."""
 
     @wraps(function)
-    def call(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-        rng = counter_rng(default_generator.numpy) if training else None
-        return changes(drop)(input, function, p, training, rng, inplace=inplace)
-
-    def drop(input: Any, function: Callable[..., Any], p: float, training: bool, rng: Any) -> Any:
-        return adopt(function(plain(input), p, training, rng=rng))
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs, rng=default_rng(default_generator.numpy))
 
     return call
 
@@ -54,9 +53,7 @@ def draws(function: Callable[..., Any]) -> Callable[..., Any]:
 def functional(name: str) -> Callable[..., Any]:
     """The function of this name of `wg.nn.functional`, for tensors of this layer."""
     function = getattr(engine, name)
-    if "rng" in signature(function).parameters:
-        return draws(function)
-    made = layered(function)
+    made = layered(draws(function) if "rng" in signature(function).parameters else function)
     return changes(made) if name in IN_PLACE else made
 
 

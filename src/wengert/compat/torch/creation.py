@@ -16,10 +16,10 @@ from wengert.core.primitive import holds_value, stack_lists
 from wengert.modes.tensor import adopt_array
 
 __all__ = [
-    "arange", "as_tensor", "asarray", "bartlett_window", "blackman_window", "clone", "empty", "empty_like", "eye",
-    "from_numpy", "frombuffer", "full", "full_like", "hamming_window", "hann_window", "is_tensor", "kaiser_window",
-    "linspace", "logspace", "ones", "ones_like", "range", "scalar_tensor", "tensor", "tril_indices", "triu_indices",
-    "vander", "zeros", "zeros_like",
+    "arange", "as_tensor", "asarray", "bartlett_window", "blackman_window", "clone", "detach", "empty", "empty_like",
+    "eye", "from_numpy", "frombuffer", "full", "full_like", "hamming_window", "hann_window", "is_tensor",
+    "kaiser_window", "linspace", "logspace", "ones", "ones_like", "range", "scalar_tensor", "tensor", "tril_indices",
+    "triu_indices", "vander", "zeros", "zeros_like",
 ]  # fmt: skip
 
 LAYOUTS = {"layout", "memory_format", "pin_memory"}
@@ -102,6 +102,11 @@ def scalar_tensor(s: Any, **options: Any) -> Any:
 def clone(input: Any, *, memory_format: Any = None) -> Any:
     """A copy, through which derivatives flow."""
     return wg.copy(input)
+
+
+def detach(input: Any) -> Any:
+    """The same numbers without history."""
+    return input.detach()
 
 
 def is_tensor(obj: Any) -> bool:

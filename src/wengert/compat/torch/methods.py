@@ -16,6 +16,7 @@ from wengert.compat.torch import (
     dtypes,
     elementwise,
     indexing,
+    linalg,
     products,
     reductions,
     shaping,
@@ -36,7 +37,7 @@ NOT_METHODS = {
     "hstack", "vstack", "dstack", "column_stack", "block_diag", "meshgrid", "einsum", "tensordot", "chain_matmul",
     "cartesian_prod", "cdist", "cosine_similarity", "searchsorted", "bucketize", "trapezoid", "trapz",
     "cumulative_trapezoid", "std_mean", "var_mean", "rsub", "atleast_1d", "atleast_2d", "atleast_3d", "view_as_real",
-    "view_as_complex",
+    "view_as_complex", "combinations", "row_stack", "gradient", "unravel_index", "pdist", "fill",
 }  # fmt: skip
 """Functions that are not methods in PyTorch."""
 
@@ -218,7 +219,15 @@ def unfold(self: Any, dimension: int, size: int, step: int) -> Any:
 unfolded = layered(lambda x, axis, windows: wg.moveaxis(wg.take(x, windows, axis), axis + 1, -1))
 
 
+OF_MATRICES = {
+    "cholesky": linalg.cholesky, "cholesky_inverse": linalg.cholesky_inverse, "cholesky_solve": linalg.cholesky_solve,
+    "det": linalg.det, "inverse": linalg.inv, "logdet": linalg.logdet, "matrix_exp": linalg.matrix_exp,
+    "matrix_power": linalg.matrix_power, "pinverse": linalg.pinv, "qr": linalg.qr, "slogdet": linalg.slogdet,
+    "svd": linalg.svd_transposed,
+}  # fmt: skip
+
 METHODS: dict[str, Callable[..., Any]] = {
+    **OF_MATRICES,
     **{name: cast_to(dtype) for name, dtype in CASTS.items()},
     **writing.METHODS,
     "__format__": format_number, "__getitem__": indexing.getitem, "__repr__": represent,
@@ -233,6 +242,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "new_empty": new_like(creation.empty), "new_full": new_like(creation.full), "new_ones": new_like(creation.ones),
     "new_tensor": new_like(creation.tensor), "new_zeros": new_like(creation.zeros), "numpy": numpy,
     "repeat": shaping.repeat, "reshape_as": lambda self, other: shaping.reshape(self, *other.shape), "size": size,
+    "sum_to_size": shaping.sum_to_size,
     "stride": stride, "to": to, "type": type_, "type_as": to, "unfold": unfold, "view": view, "where": where,
     "view_as": lambda self, other: shaping.reshape(self, *other.shape), "is_same_size": shaping.is_same_size,
 }  # fmt: skip

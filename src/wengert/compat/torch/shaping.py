@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -15,11 +16,12 @@ from wengert.core.errors import user_error
 
 __all__ = [
     "Size", "adjoint", "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes",
-    "broadcast_tensors", "broadcast_to", "cat", "chunk", "column_stack", "concat", "concatenate", "diag", "diag_embed",
-    "diagflat", "diagonal", "dsplit", "dstack", "flatten", "flip", "fliplr", "flipud", "hsplit", "hstack", "meshgrid",
-    "moveaxis", "movedim", "narrow", "numel", "permute", "ravel", "repeat_interleave", "reshape", "roll", "rot90",
-    "select", "split", "squeeze", "stack", "swapaxes", "swapdims", "t", "tensor_split", "tile", "trace", "transpose",
-    "tril", "triu", "unbind", "unflatten", "unsqueeze", "vsplit", "vstack",
+    "broadcast_tensors", "broadcast_to", "cat", "chunk", "column_stack", "combinations", "concat", "concatenate",
+    "diag", "diag_embed", "diagflat", "diagonal", "dsplit", "dstack", "flatten", "flip", "fliplr", "flipud",
+    "hsplit", "hstack", "is_same_size", "meshgrid", "moveaxis", "movedim", "narrow", "numel", "permute", "ravel",
+    "repeat_interleave", "reshape", "roll", "rot90", "row_stack", "select", "split", "split_with_sizes", "squeeze",
+    "stack", "swapaxes", "swapdims", "t", "tensor_split", "tile", "trace", "transpose", "tril", "triu", "unbind",
+    "unflatten", "unsqueeze", "vsplit", "vstack",
 ]  # fmt: skip
 
 
@@ -339,11 +341,30 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> Any:
     return tuple(wg.meshgrid(*given, indexing=indexing))
 
 
+@layered
+def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
+    """All choices of r elements of a vector, one in each row."""
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = list(choose(np.arange(input.shape[0]).tolist(), r))
+    return wg.take(input, np.array(rows, dtype=int).reshape(-1, r), 0)
+
+
+@layered
+def sum_to_size(input: Any, *size: Any) -> Any:
+    """The sum over the axes that broadcasting from this size would add or stretch."""
+    wanted = as_size(size)
+    lead = input.ndim - len(wanted)
+    axes = [i for i in range(input.ndim) if i < lead or wanted[i - lead] == 1 != input.shape[i]]
+    return wg.reshape(wg.sum(input, tuple(axes)), wanted)
+
+
 def is_same_size(input: Any, other: Any) -> bool:
     """Whether two tensors have the same shape."""
     return bool(plain(input).shape == plain(other).shape)
 
 
 concat = concatenate = cat
+row_stack = vstack
+split_with_sizes = split
 swapaxes = swapdims = transpose
 moveaxis = movedim

@@ -84,8 +84,9 @@ def in_place(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 NOT_IN_PLACE = {
-    "allclose", "argwhere", "complex", "equal", "gather", "index_select", "masked_select", "nonzero", "polar", "take",
-    "take_along_dim", "view_as_complex", "view_as_real", "where",
+    "allclose", "argwhere", "complex", "diagonal_scatter", "equal", "fill", "frexp", "gather", "gradient",
+    "index_select", "is_nonzero", "masked_select", "nonzero", "polar", "select_scatter", "slice_scatter", "take",
+    "take_along_dim", "unravel_index", "view_as_complex", "view_as_real", "where",
 }  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: getattr(elementwise, name) for name in elementwise.__all__ if name not in NOT_IN_PLACE},

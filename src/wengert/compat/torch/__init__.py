@@ -42,7 +42,6 @@ FAMILIES = (
     "compat.torch.reductions",
     "compat.torch.settings",
     "compat.torch.shaping",
-    "compat.torch.values: Tensor",
     "core.dtypes: e inf nan newaxis pi",
 )
 """The modules whose public names are here."""

@@ -18,7 +18,7 @@ import numpy as np
 from wengert.compat.torch.dtypes import float32, float64, get_default_dtype, result_type
 from wengert.core.array import NO_PARAMS, Array
 from wengert.core.errors import user_error
-from wengert.core.levels import copy_value
+from wengert.core.levels import copy_value, iterate_payloads
 from wengert.core.primitive import Primitive
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
@@ -50,15 +50,8 @@ class TorchValue:
         super()._become(new)  # type: ignore[misc]  # of Array
 
 
-class IsTensor(type):
-    """`isinstance(x, torch.Tensor)` holds in every mode."""
-
-    def __instancecheck__(cls, x: Any) -> bool:
-        return issubclass(type(x), TorchValue) if cls is Tensor else type.__instancecheck__(cls, x)
-
-
-class Tensor(TorchValue, EngineTensor, metaclass=IsTensor):
-    """PyTorch's tensor: a value of reverse mode with PyTorch's methods.
+class Tensor(TorchValue, EngineTensor):
+    """A value of reverse mode with PyTorch's methods. What users call `torch.Tensor` is in creation.py.
 
     >>> import wengert.compat.torch as torch
     >>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
@@ -93,6 +86,10 @@ def process_binary(primitive: Primitive, level: int, x: Any, y: Any) -> Any:
         dtype = x.value.dtype if y.__class__ in NUMBERS else y.value.dtype
         if dtype is float32 or dtype is float64:
             return run_binary(primitive, level, x, y)
+    elif not level and isinstance(x, EngineTensor) and isinstance(y, EngineTensor):  # one is a parameter of a module
+        dtype = x.value.dtype
+        if (dtype is float32 or dtype is float64) and y.value.dtype is dtype:
+            return run_binary(primitive, level, x, y)
     dtype, x, y = promote(x, y)
     return finish(run_binary(primitive, level, lower(x), lower(y)), primitive, dtype, x, y)
 
@@ -126,14 +123,31 @@ class OtherMode(TorchValue):
         return adopt(cls._mode.process(primitive, level, tuple(map(lower, args)), params))
 
 
-class DualTensor(OtherMode, Dual):
+class InTransform(OtherMode):
+    """Values of transforms, which are not leaves of the user's tape."""
+
+    __slots__ = ()
+    grad = None
+
+    @property
+    def requires_grad(self: Any) -> bool:
+        """Whether the user's tape reaches this value."""
+        return any(isinstance(x, EngineTensor) and x.node is not None for x in iterate_payloads(self))
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made this value."""
+        return not self.requires_grad
+
+
+class DualTensor(InTransform, Dual):
     """A tensor with a tangent."""
 
     __slots__ = ()
     _mode = Dual
 
 
-class BatchedTensor(OtherMode, Batched):
+class BatchedTensor(InTransform, Batched):
     """A batch of tensors, under `vmap`."""
 
     __slots__ = ()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import wengert as wg
-from wengert.compat.torch.values import Tensor, adopt, inward, plain
+from wengert.compat.torch.values import TorchValue, adopt, inward, plain
 from wengert.core.errors import user_error
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -16,7 +16,7 @@ class Given:
     """The inputs of one call, which are a tensor or a tuple, and the results in the same form."""
 
     def __init__(self, func: Callable[..., Any], inputs: Any, create_graph: bool):
-        self.is_single = isinstance(inputs, Tensor)
+        self.is_single = isinstance(inputs, TorchValue)
         self.inputs: tuple[Any, ...] = plain((inputs,) if self.is_single else tuple(inputs))
         self.function, self.create_graph = inward(func), create_graph
 

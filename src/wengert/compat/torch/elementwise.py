@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
-from wengert.compat.torch.values import as_type, layered, plain, promote
+from wengert.compat.torch.values import as_type, layered, mark_view, plain, promote
 from wengert.core.errors import user_error
 
 UNARY: dict[str, Callable[..., Any]] = {
@@ -271,7 +271,7 @@ def polar(abs: Any, angle: Any) -> Any:
 @layered
 def view_as_real(input: Any) -> Any:
     """Complex numbers as pairs along a last axis."""
-    return wg.stack([wg.real(input), wg.imag(input)], axis=-1)
+    return mark_view(wg.stack([wg.real(input), wg.imag(input)], axis=-1))
 
 
 @layered

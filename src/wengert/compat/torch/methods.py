@@ -25,7 +25,7 @@ from wengert.compat.torch import (
 from wengert.compat.torch.devices import CPU, check_device
 from wengert.compat.torch.differences import ABSENT
 from wengert.compat.torch.shaping import Size
-from wengert.compat.torch.values import Tensor, TorchValue, adopt, layered, plain
+from wengert.compat.torch.values import Tensor, TorchValue, adopt, layered, mark_view, plain
 from wengert.core.errors import user_error
 from wengert.modes.history import differentiate
 from wengert.modes.in_place import is_traced
@@ -111,6 +111,13 @@ def view(self: Any, *shape: Any, dtype: Any = None) -> Any:
 def itself(self: Any, *_: Any, **__: Any) -> Any:
     """The tensor itself: it is on the CPU, and how it lies in memory has no meaning."""
     return self
+
+
+def contiguous(self: Any, memory_format: Any = None) -> Any:
+    """The tensor itself if its numbers lie in order, else a copy."""
+    value = self.value
+    lies_in_order = not isinstance(value, np.ndarray) or (value.flags.c_contiguous and value.flags.writeable)
+    return self if lies_in_order else creation.clone(self)
 
 
 def on_other_device(self: Any, *_: Any, **__: Any) -> Any:
@@ -216,7 +223,10 @@ def unfold(self: Any, dimension: int, size: int, step: int) -> Any:
     return unfolded(self, dimension % self.ndim, starts[:, None] + np.arange(size))
 
 
-unfolded = layered(lambda x, axis, windows: wg.moveaxis(wg.take(x, windows, axis), axis + 1, -1))
+@layered
+def unfolded(x: Any, axis: int, windows: np.ndarray) -> Any:
+    """The elements at the indices of windows, which are the last axis."""
+    return mark_view(wg.moveaxis(wg.take(x, windows, axis), axis + 1, -1))
 
 
 OF_MATRICES = {
@@ -232,7 +242,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     **writing.METHODS,
     "__format__": format_number, "__getitem__": indexing.getitem, "__repr__": represent,
     "__setitem__": indexing.setitem,
-    "apply_": apply_, "bernoulli": drawing.bernoulli, "clone": creation.clone, "contiguous": itself, "cpu": itself,
+    "apply_": apply_, "bernoulli": drawing.bernoulli, "clone": creation.clone, "contiguous": contiguous, "cpu": itself,
     "cuda": on_other_device, "detach": writing.detach, "dim": lambda self: self.ndim, "expand": shaping.expand,
     "expand_as": lambda self, other: shaping.expand(self, *other.shape), "is_complex": dtypes.is_complex,
     "element_size": lambda self: self.dtype.itemsize, "get_device": lambda self: -1,
@@ -261,12 +271,6 @@ OF_TENSORS: dict[str, Any] = {
     "data": property(writing.detach, writing.set_data),
 }
 """What only values of reverse mode have."""
-
-OF_NUMPY = {
-    "argpartition", "astype", "at", "choose", "compress", "copy", "fill", "flat", "itemsize", "nbytes", "partition",
-    "put", "to_device", "tobytes",
-}  # fmt: skip
-"""What Wengert's values have and PyTorch's do not; the engine uses some, so they stay."""
 
 for _family in FAMILIES:
     for _name in set(_family.__all__) - NOT_METHODS:

@@ -11,7 +11,7 @@ import numpy as np
 
 import wengert as wg
 from wengert.compat.torch.dtypes import result_type
-from wengert.compat.torch.values import layered, plain
+from wengert.compat.torch.values import layered, mark_view, plain
 from wengert.core.errors import user_error
 
 __all__ = [
@@ -131,7 +131,8 @@ def t(input: Any) -> Any:
 @layered
 def adjoint(input: Any) -> Any:
     """The conjugate transpose of matrices."""
-    return wg.conj(wg.matrix_transpose(input))
+    transposed = wg.matrix_transpose(input)
+    return wg.conj(transposed) if input.dtype.kind == "c" else transposed
 
 
 @layered
@@ -146,7 +147,7 @@ def expand(input: Any, *sizes: Any) -> Any:
     wanted = as_size(sizes)
     lead = len(wanted) - input.ndim
     shape = [n if n != -1 else input.shape[i - lead] for i, n in enumerate(wanted)]
-    return wg.broadcast_to(input, tuple(shape))
+    return mark_view(wg.broadcast_to(input, tuple(shape)))
 
 
 @layered
@@ -276,7 +277,7 @@ atleast_1d = layered(lambda *tensors: wg.atleast_1d(*tensors))
 atleast_2d = layered(lambda *tensors: wg.atleast_2d(*tensors))
 atleast_3d = layered(lambda *tensors: wg.atleast_3d(*tensors))
 block_diag = layered(lambda *tensors: wg.linalg.block_diag(*alike(tensors)))
-broadcast_to = layered(lambda input, size: wg.broadcast_to(input, as_size((size,))))
+broadcast_to = layered(lambda input, size: mark_view(wg.broadcast_to(input, as_size((size,)))))
 broadcast_tensors = layered(lambda *tensors: tuple(wg.broadcast_arrays(*tensors)))
 
 

@@ -49,6 +49,12 @@ class TorchValue:
         refuse_view(self)
         super()._become(new)  # type: ignore[misc]  # of Array
 
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return adopt(Array.__array_ufunc__(plain(self), ufunc, method, *plain(inputs), **plain(kwargs)))
+
+    def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return adopt(Array.__array_function__(plain(self), function, types, plain(args), plain(kwargs)))
+
 
 class Tensor(TorchValue, EngineTensor):
     """A value of reverse mode with PyTorch's methods. What users call `torch.Tensor` is in creation.py.
@@ -240,14 +246,30 @@ def finish(out: Any, primitive: Primitive, dtype: np.dtype, *operands: Any) -> A
 
 def refuse_view(x: Any) -> None:
     """Raise if PyTorch would change another tensor together with x, because one is a view of the other."""
-    base = getattr(x.value, "base", None)
-    if isinstance(base, np.ndarray) and sys.getrefcount(base) > 3:  # the view, `base`, and the call
+    if is_view(x.value):
         raise user_error(
             RuntimeError,
             "A tensor that may be a view of another one (x[0], x.view(...), x.t() and the like) was changed in place",
             because="PyTorch would change both, and here no memory is shared. Write into the other tensor "
             "(x[0, 1] = v), or work on a copy (y = x[0].clone()).",
         )
+
+
+def is_view(value: Any) -> bool:
+    """Whether an array shares the memory of one that something else refers to, or was marked as one that would."""
+    while isinstance(value, np.ndarray):
+        base = value.base
+        if not value.flags.writeable or (base is not None and sys.getrefcount(base) > 3):  # value, base, and the call
+            return True
+        value = base
+    return False
+
+
+def mark_view(x: Any) -> Any:
+    """A result of Wengert that is a copy, and would be a view in PyTorch."""
+    if isinstance(x.value, np.ndarray):
+        x.value.flags.writeable = False
+    return x
 
 
 # Functions of users, which the engine calls.
@@ -258,8 +280,13 @@ def hand_in(x: Any) -> Any:
     if isinstance(x, Array):
         return adopt(copy_value(x))
     if isinstance(x, tuple | list):
-        return x.__class__(map(hand_in, x))
+        return x._make(map(hand_in, x)) if hasattr(x, "_make") else x.__class__(map(hand_in, x))
     return {key: hand_in(part) for key, part in x.items()} if x.__class__ is dict else x
+
+
+def hand_out(x: Any) -> Any:
+    """What a transform returns, as PyTorch's: copies of values that the engine may hold, and new tensors of arrays."""
+    return adopt(hand_in(x))
 
 
 def inward(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -19,7 +19,7 @@ from wengert.compat.differences import without
 from wengert.compat.torch.autograd import forward_ad, functional, graph
 from wengert.compat.torch.autograd.function import Function, once_differentiable
 from wengert.compat.torch.differences import ABSENT
-from wengert.compat.torch.values import TorchValue, adopt, inward, plain
+from wengert.compat.torch.values import TorchValue, hand_out, inward, plain
 from wengert.core.array import Array
 from wengert.modes import recording
 from wengert.modes.history import differentiate
@@ -59,7 +59,7 @@ def grad(
     if is_grads_batched:
         raise NotImplementedError("is_grads_batched=True: use torch.func.vmap over torch.func.vjp.")
     given = plain(as_list(outputs)), plain(as_list(inputs)), plain(grad_outputs)
-    found: tuple[Any, ...] = adopt(engine.grad(*given, retain_graph, create_graph, allow_unused, materialize_grads))
+    found: tuple[Any, ...] = hand_out(engine.grad(*given, retain_graph, create_graph, allow_unused, materialize_grads))
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import wengert as wg
-from wengert.compat.torch.values import TorchValue, adopt, inward, plain
+from wengert.compat.torch.values import TorchValue, hand_out, inward, plain
 from wengert.core.errors import user_error
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -22,7 +22,7 @@ class Given:
 
     def finish(self, result: Any) -> Any:
         """A result as PyTorch's; without history unless `create_graph`."""
-        return adopt(result if self.create_graph else wg.stop_gradient(result))
+        return hand_out(result if self.create_graph else wg.stop_gradient(result))
 
     def directions(self, v: Any, like: Any = None) -> Any:
         """The vectors of a product; without them, 1 for a function that returns one number."""

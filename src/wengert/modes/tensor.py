@@ -176,7 +176,7 @@ class Tensor(TapeValue):
         return rebuild, (type(self), self.value, self.requires_grad, self.grad)
 
 
-def operations_of(cls: type[Tensor]) -> tuple[Any, Any, Any]:
+def operations_of(cls: type[Tensor]) -> tuple[Any, Any, Any]:  # noqa: C901  # hot: no further calls per operation
     """How tensors run operations of one argument, of two, and of any number; the results are of this class.
 
     Payloads are plain arrays at level 0; at higher levels they may be values of lower levels.

@@ -43,7 +43,6 @@ FAMILIES = (
     "compat.torch.serialization",
     "compat.torch.settings",
     "compat.torch.shaping",
-    "compat.torch.values: Tensor",
     "core.dtypes: e inf nan newaxis pi",
 )
 """The modules whose public names are here."""
@@ -55,9 +54,9 @@ LATER = ("distributions", "nn", "optim", "utils")
 __version__ = "2.13.0"
 """The version of PyTorch whose names these are."""
 
-inverse, pinverse = linalg.inv, linalg.pinv
+inverse, pinverse, svd = linalg.inv, linalg.pinv, linalg.svd_transposed
 
-__all__ = sorted([*NAMESPACES, "inverse", "pinverse", *gather_names(globals(), FAMILIES)])
+__all__ = sorted([*NAMESPACES, "inverse", "pinverse", "svd", *gather_names(globals(), FAMILIES)])
 
 _refuse = without(__name__, ABSENT)
 

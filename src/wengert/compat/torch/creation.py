@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
-from wengert.compat.torch import dtypes
+from wengert.compat.torch import dtypes, values
 from wengert.compat.torch.devices import check_device
 from wengert.compat.torch.dtypes import get_default_dtype, int64
 from wengert.compat.torch.shaping import as_size
-from wengert.compat.torch.values import Tensor, TorchValue, adopt, layered, plain
+from wengert.compat.torch.values import TorchValue, adopt, layered, plain
 from wengert.core.primitive import holds_value, stack_lists
 from wengert.modes.tensor import adopt_array
 
 __all__ = [
-    "arange", "as_tensor", "asarray", "bartlett_window", "blackman_window", "clone", "empty", "empty_like", "eye",
-    "from_numpy", "frombuffer", "full", "full_like", "hamming_window", "hann_window", "is_tensor", "kaiser_window",
-    "linspace", "logspace", "ones", "ones_like", "range", "scalar_tensor", "tensor", "tril_indices", "triu_indices",
-    "vander", "zeros", "zeros_like",
+    "Tensor", "arange", "as_tensor", "asarray", "bartlett_window", "blackman_window", "clone", "detach", "empty",
+    "empty_like", "eye", "from_numpy", "frombuffer", "full", "full_like", "hamming_window", "hann_window",
+    "is_tensor", "kaiser_window", "linspace", "logspace", "ones", "ones_like", "range", "scalar_tensor", "tensor",
+    "tril_indices", "triu_indices", "vander", "zeros", "zeros_like",
 ]  # fmt: skip
 
 LAYOUTS = {"layout", "memory_format", "pin_memory"}
@@ -54,8 +54,8 @@ def tensor(
     """
     check_device(device)
     if holds_value(data):
-        values = stack_lists(plain(data))
-        array = values.detach() if isinstance(values, wg.Array) else values
+        stacked = stack_lists(plain(data))
+        array = stacked.detach() if isinstance(stacked, wg.Array) else stacked
         if not isinstance(array, wg.Tensor) or array.level:
             return adopt(array if dtype is None else wg.astype(array, dtype))
         data = array = np.asarray(array)
@@ -104,9 +104,39 @@ def clone(input: Any, *, memory_format: Any = None) -> Any:
     return wg.copy(input)
 
 
+def detach(input: Any) -> Any:
+    """The same numbers without history."""
+    return input.detach()
+
+
 def is_tensor(obj: Any) -> bool:
     """Whether this is a tensor."""
-    return isinstance(obj, Tensor)
+    return isinstance(obj, TorchValue)
+
+
+class TensorType(type):
+    """The class of `torch.Tensor`: its instances are the tensors of all modes, and calling it makes new ones."""
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return issubclass(type(x), TorchValue)
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        return TorchValue in other.__mro__
+
+    def __call__(cls, *data: Any, device: Any = None) -> Any:
+        check_device(device)
+        return OfType("Tensor", get_default_dtype())(*data)
+
+
+class Tensor(values.Tensor, metaclass=TensorType):
+    """A tensor of the default type, from data (`Tensor([1, 2])`) or of a size (`Tensor(2, 3)`).
+
+    >>> import wengert.compat.torch as torch
+    >>> isinstance(torch.ones(2), torch.Tensor), torch.Tensor([1, 2])
+    (True, tensor([1., 2.]))
+    """
+
+    __slots__ = ()
 
 
 def zeros(*size: Any, dtype: Any = None, **options: Any) -> Any:

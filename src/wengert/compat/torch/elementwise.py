@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
-from wengert.compat.torch.values import as_type, layered, plain, promote
+from wengert.compat.torch.values import as_type, layered, mark_view, plain, promote
 from wengert.core.errors import user_error
 
 UNARY: dict[str, Callable[..., Any]] = {
@@ -208,6 +208,43 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 
 
 @layered
+def fill(input: Any, value: Any) -> Any:
+    """One number everywhere, of the size and type of a tensor."""
+    return wg.broadcast_to(wg.astype(wg.asarray(value), input.dtype), input.shape)
+
+
+def is_nonzero(input: Any) -> bool:
+    """Whether the only number of a tensor is not zero."""
+    return bool(input.item() != 0)
+
+
+@layered
+def igamma(input: Any, other: Any) -> Any:
+    """The lower incomplete gamma function, regularised."""
+    return wg.special.gammainc(input, other)
+
+
+@layered
+def igammac(input: Any, other: Any) -> Any:
+    """The upper incomplete gamma function, regularised."""
+    return wg.special.gammaincc(input, other)
+
+
+@layered
+def frexp(input: Any) -> Any:
+    """Each number as a mantissa and an exponent of 2."""
+    return tuple(wg.frexp(input))
+
+
+@layered
+def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> Any:
+    """Central differences along each axis."""
+    axes = range(input.ndim) if dim is None else dim if isinstance(dim, tuple | list) else (dim,)
+    steps = spacing if isinstance(spacing, tuple | list) else [spacing] * len(axes)
+    return tuple(wg.gradient(input, h, axis=a, edge_order=edge_order) for h, a in zip(steps, axes, strict=True))
+
+
+@layered
 def real(input: Any) -> Any:
     """The real part."""
     return wg.real(input)
@@ -234,7 +271,7 @@ def polar(abs: Any, angle: Any) -> Any:
 @layered
 def view_as_real(input: Any) -> Any:
     """Complex numbers as pairs along a last axis."""
-    return wg.stack([wg.real(input), wg.imag(input)], axis=-1)
+    return mark_view(wg.stack([wg.real(input), wg.imag(input)], axis=-1))
 
 
 @layered
@@ -248,8 +285,9 @@ for _name, _function in (UNARY | SPECIAL | BINARY).items():
     globals()[_name] = _function
 
 __all__ = [
-    *UNARY, *SPECIAL, *BINARY, "add", "addcdiv", "addcmul", "allclose", "clamp", "clamp_max", "clamp_min", "clip",
-    "complex", "div", "divide", "equal", "frac", "imag", "isclose", "isin", "lerp", "log_softmax", "logit", "mvlgamma",
-    "nan_to_num", "polar", "polygamma", "real", "round", "rsqrt", "rsub", "softmax", "sub", "subtract", "true_divide",
-    "view_as_complex", "view_as_real", "where", "xlogy",
+    *UNARY, *SPECIAL, *BINARY,
+    "add", "addcdiv", "addcmul", "allclose", "clamp", "clamp_max", "clamp_min", "clip", "complex", "div", "divide",
+    "equal", "fill", "frac", "frexp", "gradient", "igamma", "igammac", "imag", "is_nonzero", "isclose", "isin",
+    "lerp", "log_softmax", "logit", "mvlgamma", "nan_to_num", "polar", "polygamma", "real", "round", "rsqrt", "rsub",
+    "softmax", "sub", "subtract", "true_divide", "view_as_complex", "view_as_real", "where", "xlogy",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ import wengert as wg
 from wengert.compat.differences import without
 from wengert.compat.torch.differences import ABSENT
 from wengert.compat.torch.module_calls import functional_call, stack_module_state
-from wengert.compat.torch.values import adopt, inward, plain
+from wengert.compat.torch.values import hand_out, inward, plain
 from wengert.core.errors import user_error
 
 __all__ = [
@@ -22,7 +22,7 @@ __getattr__ = without(__name__, ABSENT)
 
 def outward(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of Wengert's values as one of PyTorch's."""
-    return lambda *args, **kwargs: adopt(function(*plain(args), **plain(kwargs)))
+    return lambda *args, **kwargs: hand_out(function(*plain(args), **plain(kwargs)))
 
 
 def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -51,20 +51,20 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     value, pullback, *aux = wg.vjp(inward(func), *plain(primals), has_aux=has_aux)
 
     def pull(*cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
-        return adopt(pullback(plain(cotangents[0] if len(cotangents) == 1 else cotangents)))
+        return hand_out(pullback(plain(cotangents[0] if len(cotangents) == 1 else cotangents)))
 
-    return adopt(value), pull, *map(adopt, aux)
+    return hand_out(value), pull, *map(hand_out, aux)
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
     """The value of a function and its derivative along tangents."""
-    return adopt(wg.jvp(inward(func), plain(primals), plain(tangents), has_aux=has_aux))
+    return hand_out(wg.jvp(inward(func), plain(primals), plain(tangents), has_aux=has_aux))
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """The value of a function, and its derivative as a function of tangents."""
     value, derivative = wg.linearize(inward(func), *plain(primals))
-    return adopt(value), outward(derivative)
+    return hand_out(value), outward(derivative)
 
 
 def vmap(

@@ -14,8 +14,9 @@ from wengert.ops.indexing.subscripts import add_at, set_at
 from wengert.ops.indexing.subscripts import getitem as read_at
 
 __all__ = [
-    "argwhere", "gather", "index_add", "index_copy", "index_fill", "index_put", "index_select", "masked_fill",
-    "masked_scatter", "masked_select", "nonzero", "scatter", "scatter_add", "scatter_reduce", "take", "take_along_dim",
+    "argwhere", "diagonal_scatter", "gather", "index_add", "index_copy", "index_fill", "index_put", "index_select",
+    "masked_fill", "masked_scatter", "masked_select", "nonzero", "scatter", "scatter_add", "scatter_reduce",
+    "select_scatter", "slice_scatter", "take", "take_along_dim", "unravel_index",
 ]  # fmt: skip
 
 
@@ -203,6 +204,33 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """The tensor with the elements of `source`, in order, where the mask is true."""
     mask = np.broadcast_to(np.asarray(mask), input.shape)
     return set_at(input, mask, wg.reshape(source, -1)[: int(mask.sum())])
+
+
+@layered
+def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
+    """The tensor with one slice along an axis replaced."""
+    return set_at(input, slices(dim, index, input.ndim), src)
+
+
+@layered
+def slice_scatter(input: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
+    """The tensor with a range of slices along an axis replaced."""
+    return set_at(input, slices(dim, slice(start, end, step), input.ndim), src)
+
+
+@layered
+def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """The tensor with the diagonal of two axes replaced."""
+    x = wg.moveaxis(input, (dim1, dim2), (0, 1))
+    rows = np.arange(src.shape[-1])
+    key = rows + max(-offset, 0), rows + max(offset, 0)
+    return wg.moveaxis(set_at(x, key, wg.moveaxis(src, -1, 0)), (0, 1), (dim1, dim2))
+
+
+@layered
+def unravel_index(indices: Any, shape: Any) -> Any:
+    """The indices for each axis of indices into the flattened tensor."""
+    return tuple(wg.unravel_index(indices, tuple(shape)))
 
 
 @layered

@@ -70,7 +70,7 @@ class Inverse(NamedTuple):
 
 
 def symmetric(A: Any) -> Any:
-    """The symmetric part: PyTorch's derivatives of `eigh` and `cholesky` are symmetric, those of one triangle are not."""
+    """The symmetric part, so that derivatives of `eigh` and `cholesky` are symmetric, and not of one triangle alone."""
     return (A + wg.conj(wg.matrix_transpose(A))) / 2
 
 
@@ -179,6 +179,15 @@ def eigvalsh(A: Any, UPLO: str = "L") -> Any:
 def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """The singular value decomposition."""
     return Singular(*wg.linalg.svd(A, full_matrices))
+
+
+@layered
+def svd_transposed(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
+    """`torch.svd`: the singular value decomposition, with V and not its conjugate transpose."""
+    if not compute_uv:
+        raise user_error(TypeError, "svd(compute_uv=False) is not supported", "Use torch.linalg.svdvals.")
+    u, s, vh = wg.linalg.svd(input, not some)
+    return u, s, wg.conj(wg.matrix_transpose(vh))
 
 
 @layered

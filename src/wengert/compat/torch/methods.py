@@ -16,6 +16,7 @@ from wengert.compat.torch import (
     dtypes,
     elementwise,
     indexing,
+    linalg,
     products,
     reductions,
     shaping,
@@ -24,7 +25,7 @@ from wengert.compat.torch import (
 from wengert.compat.torch.devices import CPU, check_device
 from wengert.compat.torch.differences import ABSENT
 from wengert.compat.torch.shaping import Size
-from wengert.compat.torch.values import Tensor, TorchValue, adopt, layered, plain
+from wengert.compat.torch.values import Tensor, TorchValue, adopt, layered, mark_view, plain
 from wengert.core.errors import user_error
 from wengert.modes.history import differentiate
 from wengert.modes.in_place import is_traced
@@ -36,7 +37,7 @@ NOT_METHODS = {
     "hstack", "vstack", "dstack", "column_stack", "block_diag", "meshgrid", "einsum", "tensordot", "chain_matmul",
     "cartesian_prod", "cdist", "cosine_similarity", "searchsorted", "bucketize", "trapezoid", "trapz",
     "cumulative_trapezoid", "std_mean", "var_mean", "rsub", "atleast_1d", "atleast_2d", "atleast_3d", "view_as_real",
-    "view_as_complex",
+    "view_as_complex", "combinations", "row_stack", "gradient", "unravel_index", "pdist", "fill",
 }  # fmt: skip
 """Functions that are not methods in PyTorch."""
 
@@ -110,6 +111,13 @@ def view(self: Any, *shape: Any, dtype: Any = None) -> Any:
 def itself(self: Any, *_: Any, **__: Any) -> Any:
     """The tensor itself: it is on the CPU, and how it lies in memory has no meaning."""
     return self
+
+
+def contiguous(self: Any, memory_format: Any = None) -> Any:
+    """The tensor itself if its numbers lie in order, else a copy."""
+    value = self.value
+    lies_in_order = not isinstance(value, np.ndarray) or (value.flags.c_contiguous and value.flags.writeable)
+    return self if lies_in_order else creation.clone(self)
 
 
 def on_other_device(self: Any, *_: Any, **__: Any) -> Any:
@@ -215,15 +223,26 @@ def unfold(self: Any, dimension: int, size: int, step: int) -> Any:
     return unfolded(self, dimension % self.ndim, starts[:, None] + np.arange(size))
 
 
-unfolded = layered(lambda x, axis, windows: wg.moveaxis(wg.take(x, windows, axis), axis + 1, -1))
+@layered
+def unfolded(x: Any, axis: int, windows: np.ndarray) -> Any:
+    """The elements at the indices of windows, which are the last axis."""
+    return mark_view(wg.moveaxis(wg.take(x, windows, axis), axis + 1, -1))
 
+
+OF_MATRICES = {
+    "cholesky": linalg.cholesky, "cholesky_inverse": linalg.cholesky_inverse, "cholesky_solve": linalg.cholesky_solve,
+    "det": linalg.det, "inverse": linalg.inv, "logdet": linalg.logdet, "matrix_exp": linalg.matrix_exp,
+    "matrix_power": linalg.matrix_power, "pinverse": linalg.pinv, "qr": linalg.qr, "slogdet": linalg.slogdet,
+    "svd": linalg.svd_transposed,
+}  # fmt: skip
 
 METHODS: dict[str, Callable[..., Any]] = {
+    **OF_MATRICES,
     **{name: cast_to(dtype) for name, dtype in CASTS.items()},
     **writing.METHODS,
     "__format__": format_number, "__getitem__": indexing.getitem, "__repr__": represent,
     "__setitem__": indexing.setitem,
-    "apply_": apply_, "bernoulli": drawing.bernoulli, "clone": creation.clone, "contiguous": itself, "cpu": itself,
+    "apply_": apply_, "bernoulli": drawing.bernoulli, "clone": creation.clone, "contiguous": contiguous, "cpu": itself,
     "cuda": on_other_device, "detach": writing.detach, "dim": lambda self: self.ndim, "expand": shaping.expand,
     "expand_as": lambda self, other: shaping.expand(self, *other.shape), "is_complex": dtypes.is_complex,
     "element_size": lambda self: self.dtype.itemsize, "get_device": lambda self: -1,
@@ -233,6 +252,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "new_empty": new_like(creation.empty), "new_full": new_like(creation.full), "new_ones": new_like(creation.ones),
     "new_tensor": new_like(creation.tensor), "new_zeros": new_like(creation.zeros), "numpy": numpy,
     "repeat": shaping.repeat, "reshape_as": lambda self, other: shaping.reshape(self, *other.shape), "size": size,
+    "sum_to_size": shaping.sum_to_size,
     "stride": stride, "to": to, "type": type_, "type_as": to, "unfold": unfold, "view": view, "where": where,
     "view_as": lambda self, other: shaping.reshape(self, *other.shape), "is_same_size": shaping.is_same_size,
 }  # fmt: skip
@@ -251,12 +271,6 @@ OF_TENSORS: dict[str, Any] = {
     "data": property(writing.detach, writing.set_data),
 }
 """What only values of reverse mode have."""
-
-OF_NUMPY = {
-    "argpartition", "astype", "at", "choose", "compress", "copy", "fill", "flat", "itemsize", "nbytes", "partition",
-    "put", "to_device", "tobytes",
-}  # fmt: skip
-"""What Wengert's values have and PyTorch's do not; the engine uses some, so they stay."""
 
 for _family in FAMILIES:
     for _name in set(_family.__all__) - NOT_METHODS:

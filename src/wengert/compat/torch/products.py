@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import wengert as wg
 from wengert.compat.torch.values import layered
 from wengert.core.errors import user_error
 
 __all__ = [
     "addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "cartesian_prod", "cdist", "chain_matmul",
-    "cosine_similarity", "cross", "dot", "einsum", "ger", "inner", "kron", "matmul", "mm", "mv", "outer", "tensordot",
-    "vdot",
+    "cosine_similarity", "cross", "dot", "einsum", "ger", "inner", "kron", "matmul", "mm", "mv", "outer", "pdist",
+    "tensordot", "vdot",
 ]  # fmt: skip
 
 matmul = wg.matmul
@@ -134,6 +136,13 @@ def chain_matmul(*matrices: Any) -> Any:
 def cdist(x1: Any, x2: Any, p: float = 2.0) -> Any:
     """The distances of all pairs of rows."""
     return wg.linalg.vector_norm(wg.expand_dims(x1, -2) - wg.expand_dims(x2, -3), axis=-1, ord=p)
+
+
+@layered
+def pdist(input: Any, p: float = 2.0) -> Any:
+    """The distances of all pairs of rows of one matrix, each pair once."""
+    rows, columns = np.triu_indices(input.shape[0], 1)
+    return wg.linalg.vector_norm(input[rows] - input[columns], axis=-1, ord=p)
 
 
 @layered

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -10,16 +11,17 @@ import numpy as np
 
 import wengert as wg
 from wengert.compat.torch.dtypes import result_type
-from wengert.compat.torch.values import layered, plain
+from wengert.compat.torch.values import layered, mark_view, plain
 from wengert.core.errors import user_error
 
 __all__ = [
     "Size", "adjoint", "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes",
-    "broadcast_tensors", "broadcast_to", "cat", "chunk", "column_stack", "concat", "concatenate", "diag", "diag_embed",
-    "diagflat", "diagonal", "dsplit", "dstack", "flatten", "flip", "fliplr", "flipud", "hsplit", "hstack", "meshgrid",
-    "moveaxis", "movedim", "narrow", "numel", "permute", "ravel", "repeat_interleave", "reshape", "roll", "rot90",
-    "select", "split", "squeeze", "stack", "swapaxes", "swapdims", "t", "tensor_split", "tile", "trace", "transpose",
-    "tril", "triu", "unbind", "unflatten", "unsqueeze", "vsplit", "vstack",
+    "broadcast_tensors", "broadcast_to", "cat", "chunk", "column_stack", "combinations", "concat", "concatenate",
+    "diag", "diag_embed", "diagflat", "diagonal", "dsplit", "dstack", "flatten", "flip", "fliplr", "flipud",
+    "hsplit", "hstack", "is_same_size", "meshgrid", "moveaxis", "movedim", "narrow", "numel", "permute", "ravel",
+    "repeat_interleave", "reshape", "roll", "rot90", "row_stack", "select", "split", "split_with_sizes", "squeeze",
+    "stack", "swapaxes", "swapdims", "t", "tensor_split", "tile", "trace", "transpose", "tril", "triu", "unbind",
+    "unflatten", "unsqueeze", "vsplit", "vstack",
 ]  # fmt: skip
 
 
@@ -129,7 +131,8 @@ def t(input: Any) -> Any:
 @layered
 def adjoint(input: Any) -> Any:
     """The conjugate transpose of matrices."""
-    return wg.conj(wg.matrix_transpose(input))
+    transposed = wg.matrix_transpose(input)
+    return wg.conj(transposed) if input.dtype.kind == "c" else transposed
 
 
 @layered
@@ -144,7 +147,7 @@ def expand(input: Any, *sizes: Any) -> Any:
     wanted = as_size(sizes)
     lead = len(wanted) - input.ndim
     shape = [n if n != -1 else input.shape[i - lead] for i, n in enumerate(wanted)]
-    return wg.broadcast_to(input, tuple(shape))
+    return mark_view(wg.broadcast_to(input, tuple(shape)))
 
 
 @layered
@@ -274,7 +277,7 @@ atleast_1d = layered(lambda *tensors: wg.atleast_1d(*tensors))
 atleast_2d = layered(lambda *tensors: wg.atleast_2d(*tensors))
 atleast_3d = layered(lambda *tensors: wg.atleast_3d(*tensors))
 block_diag = layered(lambda *tensors: wg.linalg.block_diag(*alike(tensors)))
-broadcast_to = layered(lambda input, size: wg.broadcast_to(input, as_size((size,))))
+broadcast_to = layered(lambda input, size: mark_view(wg.broadcast_to(input, as_size((size,)))))
 broadcast_tensors = layered(lambda *tensors: tuple(wg.broadcast_arrays(*tensors)))
 
 
@@ -339,11 +342,30 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> Any:
     return tuple(wg.meshgrid(*given, indexing=indexing))
 
 
+@layered
+def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
+    """All choices of r elements of a vector, one in each row."""
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = list(choose(np.arange(input.shape[0]).tolist(), r))
+    return wg.take(input, np.array(rows, dtype=int).reshape(-1, r), 0)
+
+
+@layered
+def sum_to_size(input: Any, *size: Any) -> Any:
+    """The sum over the axes that broadcasting from this size would add or stretch."""
+    wanted = as_size(size)
+    lead = input.ndim - len(wanted)
+    axes = [i for i in range(input.ndim) if i < lead or wanted[i - lead] == 1 != input.shape[i]]
+    return wg.reshape(wg.sum(input, tuple(axes)), wanted)
+
+
 def is_same_size(input: Any, other: Any) -> bool:
     """Whether two tensors have the same shape."""
     return bool(plain(input).shape == plain(other).shape)
 
 
 concat = concatenate = cat
+row_stack = vstack
+split_with_sizes = split
 swapaxes = swapdims = transpose
 moveaxis = movedim

@@ -18,7 +18,7 @@ import numpy as np
 from wengert.compat.torch.dtypes import float32, float64, get_default_dtype, result_type
 from wengert.core.array import NO_PARAMS, Array
 from wengert.core.errors import user_error
-from wengert.core.levels import copy_value
+from wengert.core.levels import copy_value, iterate_payloads
 from wengert.core.primitive import Primitive
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
@@ -49,16 +49,15 @@ class TorchValue:
         refuse_view(self)
         super()._become(new)  # type: ignore[misc]  # of Array
 
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return adopt(Array.__array_ufunc__(plain(self), ufunc, method, *plain(inputs), **plain(kwargs)))
 
-class IsTensor(type):
-    """`isinstance(x, torch.Tensor)` holds in every mode."""
-
-    def __instancecheck__(cls, x: Any) -> bool:
-        return issubclass(type(x), TorchValue) if cls is Tensor else type.__instancecheck__(cls, x)
+    def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return adopt(Array.__array_function__(plain(self), function, types, plain(args), plain(kwargs)))
 
 
-class Tensor(TorchValue, EngineTensor, metaclass=IsTensor):
-    """PyTorch's tensor: a value of reverse mode with PyTorch's methods.
+class Tensor(TorchValue, EngineTensor):
+    """A value of reverse mode with PyTorch's methods. What users call `torch.Tensor` is in creation.py.
 
     >>> import wengert.compat.torch as torch
     >>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
@@ -93,6 +92,10 @@ def process_binary(primitive: Primitive, level: int, x: Any, y: Any) -> Any:
         dtype = x.value.dtype if y.__class__ in NUMBERS else y.value.dtype
         if dtype is float32 or dtype is float64:
             return run_binary(primitive, level, x, y)
+    elif not level and isinstance(x, EngineTensor) and isinstance(y, EngineTensor):  # one is a parameter of a module
+        dtype = x.value.dtype
+        if (dtype is float32 or dtype is float64) and y.value.dtype is dtype:
+            return run_binary(primitive, level, x, y)
     dtype, x, y = promote(x, y)
     return finish(run_binary(primitive, level, lower(x), lower(y)), primitive, dtype, x, y)
 
@@ -126,14 +129,31 @@ class OtherMode(TorchValue):
         return adopt(cls._mode.process(primitive, level, tuple(map(lower, args)), params))
 
 
-class DualTensor(OtherMode, Dual):
+class InTransform(OtherMode):
+    """Values of transforms, which are not leaves of the user's tape."""
+
+    __slots__ = ()
+    grad = None
+
+    @property
+    def requires_grad(self: Any) -> bool:
+        """Whether the user's tape reaches this value."""
+        return any(isinstance(x, EngineTensor) and x.node is not None for x in iterate_payloads(self))
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made this value."""
+        return not self.requires_grad
+
+
+class DualTensor(InTransform, Dual):
     """A tensor with a tangent."""
 
     __slots__ = ()
     _mode = Dual
 
 
-class BatchedTensor(OtherMode, Batched):
+class BatchedTensor(InTransform, Batched):
     """A batch of tensors, under `vmap`."""
 
     __slots__ = ()
@@ -226,14 +246,30 @@ def finish(out: Any, primitive: Primitive, dtype: np.dtype, *operands: Any) -> A
 
 def refuse_view(x: Any) -> None:
     """Raise if PyTorch would change another tensor together with x, because one is a view of the other."""
-    base = getattr(x.value, "base", None)
-    if isinstance(base, np.ndarray) and sys.getrefcount(base) > 3:  # the view, `base`, and the call
+    if is_view(x.value):
         raise user_error(
             RuntimeError,
             "A tensor that may be a view of another one (x[0], x.view(...), x.t() and the like) was changed in place",
             because="PyTorch would change both, and here no memory is shared. Write into the other tensor "
             "(x[0, 1] = v), or work on a copy (y = x[0].clone()).",
         )
+
+
+def is_view(value: Any) -> bool:
+    """Whether an array shares the memory of one that something else refers to, or was marked as one that would."""
+    while isinstance(value, np.ndarray):
+        base = value.base
+        if not value.flags.writeable or (base is not None and sys.getrefcount(base) > 3):  # value, base, and the call
+            return True
+        value = base
+    return False
+
+
+def mark_view(x: Any) -> Any:
+    """A result of Wengert that is a copy, and would be a view in PyTorch."""
+    if isinstance(x.value, np.ndarray):
+        x.value.flags.writeable = False
+    return x
 
 
 # Functions of users, which the engine calls.
@@ -244,8 +280,13 @@ def hand_in(x: Any) -> Any:
     if isinstance(x, Array):
         return adopt(copy_value(x))
     if isinstance(x, tuple | list):
-        return x.__class__(map(hand_in, x))
+        return x._make(map(hand_in, x)) if hasattr(x, "_make") else x.__class__(map(hand_in, x))
     return {key: hand_in(part) for key, part in x.items()} if x.__class__ is dict else x
+
+
+def hand_out(x: Any) -> Any:
+    """What a transform returns, as PyTorch's: copies of values that the engine may hold, and new tensors of arrays."""
+    return adopt(hand_in(x))
 
 
 def inward(function: Callable[..., Any]) -> Callable[..., Any]:

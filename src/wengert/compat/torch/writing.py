@@ -33,17 +33,27 @@ class Alias(Tensor):
         return new
 
     def _become(self, new: Any) -> None:
+        if is_traced(self):
+            super()._become(new)
+            return
         if not isinstance(new, EngineTensor) or new.level != self.level:
             raise user_error(
                 RuntimeError,
                 f"x.data or x.detach() was changed to a {type(new).__name__} inside a transform",
                 "Change a copy: x.detach().clone().",
             )
-        self.value, self.node = new.value, new.node
+        if recording.is_recording():
+            self._refuse_leaf()
+            self.node = new.node
+        self.value, self._changes = new.value, self._version + 1
         source = self.source()
         if source is not None:
             with recording.override(enabled=False):
                 source._become(adopt(EngineTensor(new.value, new.level)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        rebuild, (_, *parts) = super().__reduce__()
+        return rebuild, (Tensor, *parts)
 
 
 def detach(x: Any) -> Any:
@@ -84,8 +94,9 @@ def in_place(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 NOT_IN_PLACE = {
-    "allclose", "argwhere", "complex", "equal", "gather", "index_select", "masked_select", "nonzero", "polar", "take",
-    "take_along_dim", "view_as_complex", "view_as_real", "where",
+    "allclose", "argwhere", "complex", "diagonal_scatter", "equal", "fill", "frexp", "gather", "gradient",
+    "index_select", "is_nonzero", "masked_select", "nonzero", "polar", "select_scatter", "slice_scatter", "take",
+    "take_along_dim", "unravel_index", "view_as_complex", "view_as_real", "where",
 }  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: getattr(elementwise, name) for name in elementwise.__all__ if name not in NOT_IN_PLACE},

@@ -19,7 +19,7 @@ from wengert.compat.differences import without
 from wengert.compat.torch.autograd import forward_ad, functional, graph
 from wengert.compat.torch.autograd.function import Function, once_differentiable
 from wengert.compat.torch.differences import ABSENT
-from wengert.compat.torch.values import Tensor, adopt, inward, plain
+from wengert.compat.torch.values import TorchValue, hand_out, inward, plain
 from wengert.core.array import Array
 from wengert.modes import recording
 from wengert.modes.history import differentiate
@@ -59,7 +59,7 @@ def grad(
     if is_grads_batched:
         raise NotImplementedError("is_grads_batched=True: use torch.func.vmap over torch.func.vjp.")
     given = plain(as_list(outputs)), plain(as_list(inputs)), plain(grad_outputs)
-    found: tuple[Any, ...] = adopt(engine.grad(*given, retain_graph, create_graph, allow_unused, materialize_grads))
+    found: tuple[Any, ...] = hand_out(engine.grad(*given, retain_graph, create_graph, allow_unused, materialize_grads))
     return found
 
 
@@ -90,7 +90,7 @@ def gradcheck(
     func: Any, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3, raise_exception: bool = True
 ) -> bool:
     """Whether the gradients of a function agree with differences of its values."""
-    given = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    given = (inputs,) if isinstance(inputs, TorchValue) else tuple(inputs)
     return bool(
         engine.gradcheck(inward(func), plain(given), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception)
     )
@@ -107,7 +107,7 @@ def gradgradcheck(
     raise_exception: bool = True,
 ) -> bool:
     """Whether the second derivatives of a function agree with differences of its gradients."""
-    given: Sequence[Any] = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    given: Sequence[Any] = (inputs,) if isinstance(inputs, TorchValue) else tuple(inputs)
     return bool(
         engine.gradgradcheck(
             inward(func),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from wengert.compat.torch.values import adopt, plain
+from wengert.compat.torch.values import adopt, hand_out, plain
 from wengert.core.errors import user_error
 from wengert.core.levels import is_own, new_level
 from wengert.modes.forward import Dual
@@ -65,4 +65,4 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     """A tensor without its tangent, and the tangent."""
     if not LEVELS or not is_own(tensor, Dual, LEVELS[-1]):
         return UnpackedDualTensor(tensor, None)
-    return UnpackedDualTensor(adopt(tensor.value), adopt(tensor.tangent))
+    return UnpackedDualTensor(hand_out(tensor.value), hand_out(tensor.tangent))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import wengert as wg
-from wengert.compat.torch.values import Tensor, adopt, inward, plain
+from wengert.compat.torch.values import TorchValue, hand_out, inward, plain
 from wengert.core.errors import user_error
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -16,13 +16,13 @@ class Given:
     """The inputs of one call, which are a tensor or a tuple, and the results in the same form."""
 
     def __init__(self, func: Callable[..., Any], inputs: Any, create_graph: bool):
-        self.is_single = isinstance(inputs, Tensor)
+        self.is_single = isinstance(inputs, TorchValue)
         self.inputs: tuple[Any, ...] = plain((inputs,) if self.is_single else tuple(inputs))
         self.function, self.create_graph = inward(func), create_graph
 
     def finish(self, result: Any) -> Any:
         """A result as PyTorch's; without history unless `create_graph`."""
-        return adopt(result if self.create_graph else wg.stop_gradient(result))
+        return hand_out(result if self.create_graph else wg.stop_gradient(result))
 
     def directions(self, v: Any, like: Any = None) -> Any:
         """The vectors of a product; without them, 1 for a function that returns one number."""

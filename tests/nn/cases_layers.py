@@ -147,7 +147,8 @@ RESAMPLING = [
     pooling("Upsample", "Upsample", (), {"scale_factor": 2}, (2, 2, 3, 4)),
     pooling("Upsample bilinear", "Upsample", (), {"size": (5, 7), "mode": "bilinear"}, (2, 2, 3, 4)),
     pooling(
-        "Upsample aligned", "Upsample", (), {"scale_factor": 1.7, "mode": "bilinear", "align_corners": True}, (1, 2, 4, 3)
+        "Upsample aligned", "Upsample", (),
+        {"scale_factor": 1.7, "mode": "bilinear", "align_corners": True}, (1, 2, 4, 3),
     ),
     pooling("Upsample of signals", "Upsample", (), {"scale_factor": 2.5, "mode": "linear"}, (2, 2, 5)),
     pooling("Upsample bicubic", "Upsample", (), {"size": (7, 5), "mode": "bicubic"}, (1, 2, 4, 4)),

@@ -26,8 +26,8 @@ LAZY = {"functional": "nn.", "init": "nn.", "metrics": "nn."} | lazy_names(
         "history: History",
         "linear: Bilinear Identity Linear",
         "losses: BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CosineSimilarity CrossEntropyLoss CTCLoss "
-        "GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MSELoss MarginRankingLoss MultiMarginLoss NLLLoss "
-        "PairwiseDistance PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss",
+        "GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MSELoss MarginRankingLoss MultiMarginLoss "
+        "NLLLoss PairwiseDistance PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss",
         "module: Module Parameter",
         "normalization: BatchNorm1d BatchNorm2d BatchNorm3d GroupNorm InstanceNorm1d InstanceNorm2d InstanceNorm3d "
         "LayerNorm RMSNorm",

@@ -96,13 +96,11 @@ class Fold(Module):
         self.dilation, self.padding, self.stride = dilation, padding, stride
 
     def forward(self, input: Any) -> Any:
-        return functional.fold(
-            input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride
-        )
+        return functional.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
 
 
 class Padding(Module):
-    """The base of layers that add a border, of one width or of widths before and after each axis, the last one first."""
+    """The base of layers that add a border: one width, or widths before and after each axis, the last one first."""
 
     ndim: ClassVar[int]
     mode: ClassVar[str]

@@ -12,7 +12,7 @@ from wengert.optim.schedules import LRScheduler, anneal
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half periods of a cosine one after the other, each `T_mult` times as long as the last (Loshchilov and Hutter 2016).
+    """Half periods of a cosine, each `T_mult` times as long as the last (Loshchilov and Hutter 2016).
 
     >>> import wengert as wg
     >>> schedule = CosineAnnealingWarmRestarts(wg.optim.SGD(lr=0.8), T_0=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wengert.compat.differences import Difference
+from wengert.compat.torch import module_differences
 
 PEER = "PyTorch"
 
@@ -155,3 +156,6 @@ ABSENT: dict[str, str] = {
     "torch.Tensor.renorm": "a division by torch.linalg.vector_norm",
     "torch.Tensor.index_reduce_": "scatter_reduce",
 }  # fmt: skip
+
+DIFFERENCES += module_differences.DIFFERENCES
+ABSENT |= module_differences.ABSENT

@@ -13,8 +13,8 @@ from wengert.compat.torch.values import hand_out, inward, plain
 from wengert.core.errors import user_error
 
 __all__ = [
-    "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "stack_module_state",
-    "vjp", "vmap",
+    "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
+    "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip
 
 __getattr__ = without(__name__, ABSENT)

@@ -43,7 +43,9 @@ def other_state(module: Any, given: Mapping[str, Any], tie_weights: bool, strict
     unknown = [path for path in given if path not in slots]
     missing = [path for path in slots if path not in given] if strict else []
     if unknown or missing:
-        raise user_error(RuntimeError, f"{type(module).__name__} has no tensor {(unknown or missing)[0]!r}, or needs it")
+        raise user_error(
+            RuntimeError, f"{type(module).__name__} has no tensor {(unknown or missing)[0]!r}, or needs it"
+        )
     held = {path: owner.__dict__[name] for path, (owner, name) in slots.items()}
     shared = {id(held[path]): value for path, value in given.items()} if tie_weights else {}
     try:

@@ -46,7 +46,7 @@ def save(obj: Any, f: Any, *_: Any, **__: Any) -> None:
         np.savez(f, **numbered, **{TREE: np.frombuffer(tree, np.uint8)})  # type: ignore[arg-type]  # arrays by name
 
 
-def load(f: Any, map_location: Any = None, *, weights_only: bool | None = None, mmap: bool | None = None) -> Any:  # noqa: ARG001
+def load(f: Any, map_location: Any = None, *, weights_only: bool | None = None, mmap: bool | None = None) -> Any:
     """What `save` wrote."""
     from wengert.nn.packing import unpack_state
 

@@ -167,7 +167,9 @@ def unfold(input: Any, kernel_size: Numbers, dilation: Numbers = 1, padding: Num
         )
     )
     if x.ndim not in (3, 4):
-        raise user_error(ValueError, f"unfold of an input of shape {x.shape}", "It is (batch, channels, height, width).")
+        raise user_error(
+            ValueError, f"unfold of an input of shape {x.shape}", "It is (batch, channels, height, width)."
+        )
     lead = x.shape[:-2]
     x = pad_axes(x, [(0, 0)] * (x.ndim - 2) + [(p, p) for p in paddings])
     for axis, size, dilation_, step in zip((-2, -1), sizes, dilations, strides, strict=True):

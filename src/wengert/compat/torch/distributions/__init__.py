@@ -1,4 +1,4 @@
-"""`torch.distributions`: densities, draws with derivatives, divergences and transforms, with the formulas of `wg.stats`."""
+"""`torch.distributions`: densities, draws with derivatives, divergences, transforms; the formulas of `wg.stats`."""
 
 from wengert.compat.differences import without
 from wengert.compat.torch.differences import ABSENT

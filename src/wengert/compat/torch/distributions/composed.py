@@ -88,7 +88,9 @@ class TransformedDistribution(Distribution):
 class MixtureSameFamily(Distribution):
     """A mixture of the last axis of a batch of distributions."""
 
-    def __init__(self, mixture_distribution: Categorical, component_distribution: Any, validate_args: bool | None = None):
+    def __init__(
+        self, mixture_distribution: Categorical, component_distribution: Any, validate_args: bool | None = None
+    ):
         self.mixture_distribution, self.component_distribution = mixture_distribution, component_distribution
         shape = tuple(component_distribution.batch_shape)
         super().__init__(shape[:-1], component_distribution.event_shape, validate_args)

@@ -28,9 +28,7 @@ class Constraint:
 
 def interval(lower_bound: Any, upper_bound: Any) -> Constraint:
     """Numbers between two bounds, which are included."""
-    return Constraint(
-        f"interval({lower_bound}, {upper_bound})", lambda x: (x >= lower_bound) & (x <= upper_bound)
-    )
+    return Constraint(f"interval({lower_bound}, {upper_bound})", lambda x: (x >= lower_bound) & (x <= upper_bound))
 
 
 def greater_than(lower_bound: Any) -> Constraint:
@@ -45,13 +43,15 @@ def is_positive_definite(x: Any) -> Any:
     return ((x - x.mT).abs() < 1e-6).all(-1).all(-1) & (eigvalsh(x) > 0).all(-1)
 
 
-real = Constraint("real", lambda x: x == x)  # noqa: PLR0124  # not NaN
+real = Constraint("real", lambda x: x == x)  # not NaN
 positive = Constraint("positive", lambda x: x > 0)
 nonnegative = Constraint("nonnegative", lambda x: x >= 0)
 unit_interval = Constraint("unit_interval", lambda x: (x >= 0) & (x <= 1))
 boolean = Constraint("boolean", lambda x: (x == 0) | (x == 1))
 nonnegative_integer = Constraint("nonnegative_integer", lambda x: (x % 1 == 0) & (x >= 0))
 simplex = Constraint("simplex", lambda x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6))
-real_vector = Constraint("real_vector", lambda x: (x == x).all(-1))  # noqa: PLR0124  # not NaN
+real_vector = Constraint("real_vector", lambda x: (x == x).all(-1))  # not NaN
 positive_definite = Constraint("positive_definite", is_positive_definite)
-lower_cholesky = Constraint("lower_cholesky", lambda x: (x.tril() == x).all(-1).all(-1) & (x.diagonal(0, -2, -1) > 0).all(-1))
+lower_cholesky = Constraint(
+    "lower_cholesky", lambda x: (x.tril() == x).all(-1).all(-1) & (x.diagonal(0, -2, -1) > 0).all(-1)
+)

@@ -23,7 +23,8 @@ from wengert.compat.torch.nn.functional import one_hot, softplus
 from wengert.core.errors import user_error
 
 __all__ = [
-    "Bernoulli", "Binomial", "Categorical", "Geometric", "Multinomial", "NegativeBinomial", "OneHotCategorical", "Poisson",
+    "Bernoulli", "Binomial", "Categorical", "Geometric", "Multinomial", "NegativeBinomial", "OneHotCategorical",
+    "Poisson",
 ]  # fmt: skip
 
 

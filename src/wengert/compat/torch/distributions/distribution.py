@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from wengert.compat.torch.creation import as_tensor
+from wengert.compat.torch.distributions.constraints import Constraint
 from wengert.compat.torch.drawing import default_generator
 from wengert.compat.torch.dtypes import get_default_dtype
-from wengert.compat.torch.distributions.constraints import Constraint
 from wengert.compat.torch.shaping import Size, broadcast_tensors
 from wengert.compat.torch.values import TorchValue
 from wengert.core.errors import user_error

@@ -6,7 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.compat.torch.distributions.composed import Independent, sum_last
-from wengert.compat.torch.distributions.continuous import Beta, Exponential, Gamma, HalfNormal, Laplace, LogNormal, Normal, Uniform
+from wengert.compat.torch.distributions.continuous import (
+    Beta,
+    Exponential,
+    Gamma,
+    HalfNormal,
+    Laplace,
+    LogNormal,
+    Normal,
+    Uniform,
+)
 from wengert.compat.torch.distributions.discrete import Bernoulli, Categorical, Geometric, Poisson
 from wengert.compat.torch.distributions.vectors import Dirichlet, MultivariateNormal
 from wengert.compat.torch.elementwise import where, xlogy
@@ -74,11 +83,7 @@ def _exponential(p: Any, q: Any) -> Any:
 def _gamma(p: Any, q: Any) -> Any:
     a, b = p.concentration, q.concentration
     return (
-        b * (p.rate / q.rate).log()
-        + b.lgamma()
-        - a.lgamma()
-        + (a - b) * a.digamma()
-        + (q.rate - p.rate) * (a / p.rate)
+        b * (p.rate / q.rate).log() + b.lgamma() - a.lgamma() + (a - b) * a.digamma() + (q.rate - p.rate) * (a / p.rate)
     )
 
 

@@ -6,7 +6,13 @@ import math
 from typing import Any, ClassVar
 
 from wengert import stats
-from wengert.compat.torch.distributions.constraints import lower_cholesky, positive, positive_definite, real_vector, simplex
+from wengert.compat.torch.distributions.constraints import (
+    lower_cholesky,
+    positive,
+    positive_definite,
+    real_vector,
+    simplex,
+)
 from wengert.compat.torch.distributions.distribution import Distribution, generator
 from wengert.compat.torch.drawing import default_generator, randn
 from wengert.compat.torch.linalg import cholesky, inv, solve_triangular
@@ -37,7 +43,9 @@ class MultivariateNormal(Distribution):
     ):
         given = [m for m in (covariance_matrix, precision_matrix, scale_tril) if m is not None]
         if len(given) != 1:
-            raise user_error(ValueError, "MultivariateNormal takes one of covariance_matrix, precision_matrix, scale_tril")
+            raise user_error(
+                ValueError, "MultivariateNormal takes one of covariance_matrix, precision_matrix, scale_tril"
+            )
         n, batch = loc.shape[-1], tuple((loc[..., 0] + given[0][..., 0, 0]).shape)
         self.loc = loc.expand(*batch, n)
         name = "covariance_matrix" if covariance_matrix is not None else "precision_matrix"

@@ -16,7 +16,7 @@ from wengert.compat.torch.drawing import default_generator
 from wengert.compat.torch.dtypes import get_default_dtype
 from wengert.compat.torch.nn.module import Module
 from wengert.compat.torch.nn.parameter import Parameter
-from wengert.compat.torch.values import TorchValue, adopt, plain
+from wengert.compat.torch.values import TorchValue, adopt, hand_in, plain
 from wengert.modes import recording
 from wengert.modes.tensor import Tensor as EngineTensor
 from wengert.nn.description import arguments
@@ -41,7 +41,10 @@ class EngineModule(Module):
     def _make(self) -> WengertModule:
         args, kwargs, dtype = self._settings
         known = inspect.signature(self.engine).parameters
-        own = {"rng": default_rng(default_generator.numpy), "dtype": get_default_dtype() if dtype is None else np.dtype(dtype)}
+        own = {
+            "rng": default_rng(default_generator.numpy),
+            "dtype": get_default_dtype() if dtype is None else np.dtype(dtype),
+        }
         return self.engine(*args, **kwargs, **{name: value for name, value in own.items() if name in known})
 
     def reset_parameters(self) -> None:
@@ -87,23 +90,7 @@ class Visitor:
         self.module = module
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return plain(self.module(*adopt_copies(args), **adopt_copies(kwargs)))
-
-
-def adopt_copies(x: Any) -> Any:
-    """Wengert's values as this layer's, without changing those that are given."""
-    if isinstance(x, tuple):
-        return tuple([adopt_copies(part) for part in x])
-    if isinstance(x, dict):
-        return {key: adopt_copies(part) for key, part in x.items()}
-    return adopt(plain_copy(x)) if hasattr(x, "level") else x
-
-
-def plain_copy(x: Any) -> Any:
-    """Another object with the same payload and history."""
-    new = object.__new__(type(x))
-    new.level, new.value, new.extra = x.level, x.value, x.extra
-    return new
+        return plain(self.module(*hand_in(args), **hand_in(kwargs)))
 
 
 def make_counterpart(module: Any) -> Any:

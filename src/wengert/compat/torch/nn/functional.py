@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from inspect import signature
 from typing import Any
 
 import wengert.nn.functional as engine
-from wengert.compat.torch.drawing import default_generator
-from wengert.compat.torch.differences import ABSENT
-from wengert.compat.torch.values import layered
 from wengert.compat.differences import without
+from wengert.compat.torch.differences import ABSENT
+from wengert.compat.torch.drawing import default_generator
+from wengert.compat.torch.values import layered
 from wengert.random.generator import default_rng
 
 __all__ = list(engine.__all__)
@@ -57,11 +57,19 @@ def functional(name: str) -> Callable[..., Any]:
     return changes(made) if name in IN_PLACE else made
 
 
+def in_place(name: str) -> Callable[..., Any]:
+    """The function of this name with `inplace=True`: `relu_` for `relu`."""
+    return partial(globals()[name], inplace=True)
+
+
 globals().update({name: functional(name) for name in __all__})
+CHANGING = ("celu", "elu", "hardtanh", "leaky_relu", "relu", "selu", "threshold")
+globals().update({f"{name}_": in_place(name) for name in CHANGING})
+__all__ += [f"{name}_" for name in CHANGING]
 
 
 @layered
-def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:  # noqa: ARG001
+def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
     """A smooth choice of a class along an axis, or with `hard` a choice that has the derivative of the smooth one."""
     return default_rng(default_generator.numpy).gumbel_softmax(logits, tau, axis=dim, hard=hard)
 

@@ -20,9 +20,7 @@ OWN = {
     "TransformerDecoder", "TransformerEncoder",
 }  # fmt: skip
 
-NAMES = [
-    name for name in engine.__all__ if name[0].isupper() and name not in NOT_IN_TORCH | OWN
-]
+NAMES = [name for name in engine.__all__ if name[0].isupper() and name not in NOT_IN_TORCH | OWN]
 
 __all__ = [*NAMES, "Embedding", "TransformerDecoder", "TransformerEncoder"]
 
@@ -35,7 +33,13 @@ class Embedding(EngineModule):
     engine = engine.Embedding
 
     def __init__(
-        self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, *, _weight: Any = None, **options: Any
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        *,
+        _weight: Any = None,
+        **options: Any,
     ):
         super().__init__(num_embeddings, embedding_dim, padding_idx, **options)
         if _weight is not None:

@@ -129,6 +129,14 @@ class Module(EngineModule):
             raise user_error(AttributeError, f"{type(self).__name__} has no parameter {target!r}")
         return module.__dict__[name]
 
+    def get_buffer(self, target: str) -> Any:
+        """The buffer at a path such as "norm.running_mean"."""
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if name not in module._buffers:
+            raise user_error(AttributeError, f"{type(self).__name__} has no buffer {target!r}")
+        return module.__dict__[name]
+
     # Settings.
 
     def zero_grad(self, set_to_none: bool = True) -> None:

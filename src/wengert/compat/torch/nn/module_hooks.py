@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from wengert.autograd.function import Function
-from wengert.compat.torch.values import TorchValue, adopt, plain
+from wengert.compat.torch.values import TorchValue, adopt, hand_in, plain
 from wengert.modes.tape import Handle
 
 
@@ -131,7 +131,7 @@ def watch(see: Callable[..., tuple[Any, ...]], values: list[Any]) -> tuple[Any, 
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
-            return plain(see(*adopt(grads)))
+            return plain(see(*hand_in(grads)))
 
     return as_tuple(adopt(Watch.apply(*plain(values))))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import wengert.optim as engine
-from wengert.compat.torch.optim.optimizer import EngineSteps, Optimizer
+from wengert.compat.torch.optim.optimizer import EngineSteps
 
 __all__ = ["LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop"]
 
@@ -16,4 +16,7 @@ def optimizer(method: type[Any]) -> type[Any]:
     return type(method.__name__, (EngineSteps, method), {"__doc__": doc, "__module__": __name__})
 
 
-globals().update({name: optimizer(getattr(engine, name)) for name in __all__})
+LBFGS, SGD, RMSprop = optimizer(engine.LBFGS), optimizer(engine.SGD), optimizer(engine.RMSprop)
+Adadelta, Adagrad = optimizer(engine.Adadelta), optimizer(engine.Adagrad)
+Adam, AdamW, Adamax = optimizer(engine.Adam), optimizer(engine.AdamW), optimizer(engine.Adamax)
+NAdam, RAdam = optimizer(engine.NAdam), optimizer(engine.RAdam)

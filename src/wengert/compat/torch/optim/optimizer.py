@@ -67,7 +67,9 @@ class EngineSteps(EngineOptimizer):
         for name in UNUSED:
             if kwargs.pop(name, None) and name == "differentiable":
                 raise user_error(
-                    NotImplementedError, "differentiable=True: an update is not recorded", "Use torch.func, or w - lr * g."
+                    NotImplementedError,
+                    "differentiable=True: an update is not recorded",
+                    "Use torch.func, or w - lr * g.",
                 )
         super().__init__(params, *plain(args), **plain(kwargs))
 

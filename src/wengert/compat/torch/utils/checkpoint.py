@@ -5,19 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from wengert.compat.torch.values import adopt, plain
+from wengert.compat.torch.values import adopt, inward, plain
 from wengert.control import checkpoint as engine
 
 __all__ = ["checkpoint", "checkpoint_sequential"]
-
-
-def on_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of tensors of this layer as one of Wengert's values."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return plain(function(*adopt(args), **adopt(kwargs)))
-
-    return call
 
 
 def checkpoint(
@@ -30,7 +21,7 @@ def checkpoint(
     **kwargs: Any,
 ) -> Any:
     """`function(*args)`, of which only the arguments are kept for the backward pass, which calls it again."""
-    return adopt(engine.checkpoint(on_tensors(function))(*plain(args), **plain(kwargs)))
+    return adopt(engine.checkpoint(inward(function))(*plain(args), **plain(kwargs)))
 
 
 def checkpoint_sequential(
@@ -41,4 +32,4 @@ def checkpoint_sequential(
     preserve_rng_state: bool = True,
 ) -> Any:
     """Functions, or a `Sequential`, one after the other, in `segments` checkpointed segments."""
-    return adopt(engine.checkpoint_sequential([on_tensors(f) for f in functions], segments, plain(input)))
+    return adopt(engine.checkpoint_sequential([inward(f) for f in functions], segments, plain(input)))

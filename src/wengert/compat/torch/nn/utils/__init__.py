@@ -50,7 +50,11 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any) -> 
 
 
 def clip_grad_norm_(
-    parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+    parameters: Any,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
 ) -> Any:
     """Scale the gradients of parameters so that the norm of all of them together is at most `max_norm`; returns it."""
     chosen = with_gradients(parameters if isinstance(parameters, TorchValue) else list(parameters))

@@ -43,7 +43,9 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
     def __init__(self, *tensors: Any):
         if any(x.shape[0] != tensors[0].shape[0] for x in tensors):
             raise user_error(
-                ValueError, f"TensorDataset was given tensors of {[x.shape[0] for x in tensors]} rows", "One number of rows is needed."
+                ValueError,
+                f"TensorDataset was given tensors of {[x.shape[0] for x in tensors]} rows",
+                "One number of rows is needed.",
             )
         self.tensors = tensors
 

@@ -79,7 +79,11 @@ class DataLoader:
     ):
         self.is_iterable = isinstance(dataset, IterableDataset)
         if (sampler is not None or batch_sampler is not None or self.is_iterable) and shuffle:
-            raise user_error(ValueError, "A DataLoader with a sampler or an iterable dataset has an order of its own", "Leave shuffle out.")
+            raise user_error(
+                ValueError,
+                "A DataLoader with a sampler or an iterable dataset has an order of its own",
+                "Leave shuffle out.",
+            )
         if batch_sampler is not None and (batch_size != 1 or sampler is not None or drop_last):
             raise user_error(
                 ValueError, "A batch_sampler excludes batch_size, sampler and drop_last", "Give one or the other."

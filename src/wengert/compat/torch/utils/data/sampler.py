@@ -73,9 +73,7 @@ class SubsetRandomSampler(Sampler[int]):
 class WeightedRandomSampler(Sampler[int]):
     """Samples drawn with probabilities that are proportional to weights."""
 
-    def __init__(
-        self, weights: Any, num_samples: int, replacement: bool = True, generator: Generator | None = None
-    ):
+    def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Generator | None = None):
         self.weights = np.asarray(weights, dtype=float)
         self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
 

@@ -36,11 +36,16 @@ AFFINE = [
     LayerCase("Bilinear without bias", "Bilinear", (3, 2, 4), {"bias": False}, ((2, 5, 3), (2, 5, 2))),
     LayerCase("Embedding", "Embedding", (7, 3), {}, (Integers((4, 5), 7),)),
     LayerCase("Embedding with padding", "Embedding", (4, 3), {"padding_idx": 1}, (Integers((4, 5), 4),)),
+    LayerCase("EmbeddingBag", "EmbeddingBag", (7, 3), {}, (Integers((4, 5), 7),)),
+    LayerCase(
+        "EmbeddingBag with offsets", "EmbeddingBag", (7, 3), {"mode": "sum"}, (Integers((9,), 7),),
+        {"offsets": np.array([0, 4, 4])},
+    ),
     LayerCase("PReLU", "PReLU", (), {}, ((3, 4),)),
     LayerCase("PReLU of channels", "PReLU", (4,), {}, ((3, 4, 2),)),
     LayerCase("Flatten", "Flatten", (), {}, ((2, 3, 4),), has_dtype=False),
     LayerCase("Unflatten", "Unflatten", (1, (2, 3)), {}, ((2, 6, 2),), has_dtype=False),
-]
+]  # fmt: skip
 
 CONVOLUTIONS = [
     LayerCase("Conv1d", "Conv1d", (2, 4, 3), {}, ((2, 2, 7),)),
@@ -78,6 +83,9 @@ NORMALIZATIONS = [
     LayerCase("RMSNorm of axes", "RMSNorm", ((3, 4),), {"eps": 0.1}, ((2, 3, 4),)),
     LayerCase("GroupNorm", "GroupNorm", (2, 6), {}, ((3, 6, 5),)),
     LayerCase("GroupNorm without affine", "GroupNorm", (3, 6), {"affine": False, "eps": 0.1}, ((3, 6, 2, 2),)),
+    LayerCase("InstanceNorm1d", "InstanceNorm1d", (3,), {"affine": True}, ((2, 3, 5),)),
+    LayerCase("InstanceNorm2d of one image", "InstanceNorm2d", (3,), {}, ((3, 4, 5),)),
+    LayerCase("InstanceNorm3d", "InstanceNorm3d", (2,), {"affine": True, "eps": 0.1}, ((2, 2, 3, 2, 4),)),
     LayerCase("BatchNorm1d", "BatchNorm1d", (3,), {}, ((5, 3),)),
     LayerCase("BatchNorm1d of sequences", "BatchNorm1d", (3,), {"momentum": None}, ((5, 3, 4),)),
     LayerCase("BatchNorm1d after training", "BatchNorm1d", (3,), {}, ((5, 3),), training=False),
@@ -135,6 +143,30 @@ POOLINGS = [
 ]  # fmt: skip
 
 
+RESAMPLING = [
+    pooling("Upsample", "Upsample", (), {"scale_factor": 2}, (2, 2, 3, 4)),
+    pooling("Upsample bilinear", "Upsample", (), {"size": (5, 7), "mode": "bilinear"}, (2, 2, 3, 4)),
+    pooling(
+        "Upsample aligned", "Upsample", (),
+        {"scale_factor": 1.7, "mode": "bilinear", "align_corners": True}, (1, 2, 4, 3),
+    ),
+    pooling("Upsample of signals", "Upsample", (), {"scale_factor": 2.5, "mode": "linear"}, (2, 2, 5)),
+    pooling("Upsample bicubic", "Upsample", (), {"size": (7, 5), "mode": "bicubic"}, (1, 2, 4, 4)),
+    pooling("Upsample trilinear", "Upsample", (), {"size": (3, 4, 5), "mode": "trilinear"}, (1, 1, 2, 3, 3)),
+    pooling("Upsample nearest-exact", "Upsample", (), {"size": (5, 2), "mode": "nearest-exact"}, (1, 2, 3, 5)),
+    pooling("Upsample area", "Upsample", (), {"size": (2, 3), "mode": "area"}, (1, 2, 5, 6)),
+    pooling("PixelShuffle", "PixelShuffle", (2,), {}, (2, 8, 3, 2)),
+    pooling("PixelUnshuffle", "PixelUnshuffle", (2,), {}, (2, 2, 4, 6)),
+    pooling("Unfold", "Unfold", ((2, 3),), {"dilation": (1, 2), "padding": 1, "stride": (2, 1)}, (2, 2, 5, 6)),
+    pooling("Fold", "Fold", ((5, 6), (2, 3)), {"dilation": (1, 2), "padding": 1, "stride": (2, 1)}, (2, 12, 12)),
+    pooling("ZeroPad2d", "ZeroPad2d", ((1, 0, 2, -1),), {}, (2, 2, 3, 4)),
+    pooling("ConstantPad1d", "ConstantPad1d", (2, 0.5), {}, (2, 2, 3)),
+    pooling("ReflectionPad2d", "ReflectionPad2d", (1,), {}, (2, 2, 3, 4)),
+    pooling("ReplicationPad1d", "ReplicationPad1d", ((2, 1),), {}, (2, 2, 3)),
+    FunctionCase("pad circular", "pad", ((2, 2, 4),), {"pad": (1, 2), "mode": "circular"}),
+]  # fmt: skip
+
+
 def small_network(nn: Any) -> Any:
     return nn.Sequential(
         nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
@@ -147,4 +179,4 @@ MODELS = [
     LayerCase("network after training", small_network, inputs=((2, 1, 8, 8),), training=False),
 ]
 
-CASES = by_name(*ACTIVATIONS, *AFFINE, *CONVOLUTIONS, *NORMALIZATIONS, *POOLINGS, *MODELS)
+CASES = by_name(*ACTIVATIONS, *AFFINE, *CONVOLUTIONS, *NORMALIZATIONS, *POOLINGS, *RESAMPLING, *MODELS)

@@ -34,8 +34,8 @@ class LossCase(NamedTuple):
     constants: tuple[np.ndarray, ...] = ()
     tolerance: float = 1e-10
 
-    def torch_values(self) -> Values:
-        torch = import_module("torch")
+    def torch_values(self, torch: Any = None) -> Values:
+        torch = torch or import_module("torch")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # PyTorch wants "batchmean" rather than "mean"
             return self.values(torch.nn.functional, torch.tensor)
@@ -100,6 +100,13 @@ CASES = {
         (A,), (BITS, WEIGHT, WEIGHT + 1),
     ),
     "hinge_embedding_loss": loss("hinge_embedding_loss", A[:, 0], constants=(SIGNS,), margin=0.7),
+    "soft_margin_loss": loss("soft_margin_loss", A[:, 0], constants=(SIGNS,)),
+    "poisson_nll_loss": loss("poisson_nll_loss", A, constants=(BITS * 3.0,), full=True),
+    "poisson_nll_loss_rate": loss("poisson_nll_loss", PROBABILITIES, BITS, log_input=False, reduction="sum"),
+    "gaussian_nll_loss": loss("gaussian_nll_loss", A, B, C * C, full=True),
+    "gaussian_nll_loss_clamped": loss("gaussian_nll_loss", A, B, PROBABILITIES, eps=0.2, reduction="none"),
+    "gaussian_nll_loss_rows": loss("gaussian_nll_loss", A, B, PROBABILITIES[:, :1]),
+    "margin_ranking_loss": loss("margin_ranking_loss", A[:, 0], B[:, 0], constants=(SIGNS,), margin=0.3),
     "multi_margin_loss": loss("multi_margin_loss", A, constants=(LABELS,), margin=0.7),
     "multi_margin_loss_square": weighted(
         "multi_margin_loss", A, constants=(LABELS,), weight=WEIGHT, p=2, reduction="none"

@@ -74,6 +74,10 @@ TRANSFORMERS = [
     transformer(
         "TransformerDecoderLayer", (5, 2, 8), (6, 2, 8), call={"memory_key_padding_mask": PADDED}, norm_first=True
     ),
-]
+    LayerCase(
+        "Transformer", "Transformer", (8, 2, 2, 1, 6), {**PLAIN, "batch_first": True}, ((2, 6, 8), (2, 5, 8)),
+        {"src_key_padding_mask": PADDED},
+    ),
+]  # fmt: skip
 
 CASES = by_name(*RECURRENT, *ATTENTION, *TRANSFORMERS)

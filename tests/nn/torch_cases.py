@@ -2,7 +2,8 @@
 
 Numbers of weights, inputs and cotangents come from a generator that the name of the case seeds, so both sides get the
 same ones, and only PyTorch's results are stored (`python -m tools.torch_values`). A file `cases_*.py` has a dictionary
-`CASES` of objects with the methods `torch_values` and `wengert_values`, which return arrays by name.
+`CASES` of objects with the methods `torch_values`, which may be given a module with PyTorch's names, and
+`wengert_values`; they return arrays by name.
 """
 
 from __future__ import annotations
@@ -87,8 +88,8 @@ class LayerCase:
     def arguments(self, dtype: Any) -> dict[str, Any]:
         return {**self.kwargs, **({"dtype": dtype} if self.has_dtype else {})}
 
-    def torch_values(self) -> Values:
-        torch = import_module("torch")
+    def torch_values(self, torch: Any = None) -> Values:
+        torch = torch or import_module("torch")
         if isinstance(self.layer, str):
             layer = getattr(torch.nn, self.layer)(*self.args, **self.arguments(torch.float64))
         else:
@@ -98,7 +99,7 @@ class LayerCase:
         layer.load_state_dict({k: torch.tensor(v) for k, v in state.items()})
         rng = generator(self.name)
         inputs = [torch.tensor(draw(rng, spec)) for spec in self.inputs]
-        inputs = [x.requires_grad_() if x.dtype.is_floating_point else x for x in inputs]
+        inputs = [x.requires_grad_() if torch.is_floating_point(x) else x for x in inputs]
         call = {name: torch.tensor(v) if isinstance(v, np.ndarray) else v for name, v in self.call.items()}
         outs = [y for y in flatten(layer(*inputs, **call))[0] if y is not None]
         pull(outs, rng, torch.tensor)
@@ -139,8 +140,8 @@ class FunctionCase:
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     tolerance: float = 1e-10
 
-    def torch_values(self) -> Values:
-        torch = import_module("torch")
+    def torch_values(self, torch: Any = None) -> Values:
+        torch = torch or import_module("torch")
         kwargs = {name: torch.tensor(v) if isinstance(v, np.ndarray) else v for name, v in self.kwargs.items()}
         return self.values(getattr(torch.nn.functional, self.function), torch.tensor, kwargs)
 

@@ -7,6 +7,7 @@ results for machines where neither is installed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,9 +23,8 @@ class OptimizerCase(NamedTuple):
     method: str
     hyperparameters: dict[str, Any]
 
-    def torch_values(self) -> dict[str, np.ndarray]:
-        import torch
-
+    def torch_values(self, torch: Any = None) -> dict[str, np.ndarray]:
+        torch = torch or import_module("torch")
         default = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)  # of numbers in states, too
         data = {k: torch.tensor(v) for k, v in problem().items()}
@@ -48,9 +48,8 @@ class ScheduleCase(NamedTuple):
 
     make: Callable[[Any, Any], Any]
 
-    def torch_values(self) -> dict[str, np.ndarray]:
-        import torch
-
+    def torch_values(self, torch: Any = None) -> dict[str, np.ndarray]:
+        torch = torch or import_module("torch")
         p, q = (torch.zeros(1, dtype=torch.float64).requires_grad_() for _ in range(2))
         return self.rates_of(torch.optim, p, q)
 
@@ -171,6 +170,17 @@ SCHEDULES = {
     "schedule lambda": ScheduleCase(lambda s, o: s.LambdaLR(o, [lambda t: 0.95**t, lambda t: 1.0 / (1 + t)])),
     "schedule linear": ScheduleCase(lambda s, o: s.LinearLR(o, 0.25, 0.9, 10)),
     "schedule cosine": ScheduleCase(lambda s, o: s.CosineAnnealingLR(o, 13, 0.01)),
+    "schedule constant": ScheduleCase(lambda s, o: s.ConstantLR(o, 0.5, 6)),
+    "schedule polynomial": ScheduleCase(lambda s, o: s.PolynomialLR(o, 20, 1.5)),
+    "schedule restarts": ScheduleCase(lambda s, o: s.CosineAnnealingWarmRestarts(o, 5, 2, 0.001)),
+    "schedule cyclic": ScheduleCase(lambda s, o: s.CyclicLR(o, [0.01, 0.02], 0.3, 4, 7)),
+    "schedule cyclic, smaller": ScheduleCase(lambda s, o: s.CyclicLR(o, 0.01, 0.3, 5, mode="triangular2")),
+    "schedule cyclic, exponential": ScheduleCase(
+        lambda s, o: s.CyclicLR(o, 0.01, 0.3, 5, mode="exp_range", gamma=0.9, cycle_momentum=False)
+    ),
+    "schedule chained": ScheduleCase(
+        lambda s, o: s.ChainedScheduler([s.ConstantLR(o, 0.1, 3), s.ExponentialLR(o, 0.9), s.StepLR(o, 5)])
+    ),
     "schedule one-cycle": ScheduleCase(lambda s, o: s.OneCycleLR(o, [0.5, 0.2], EPOCHS + 1)),
     "schedule one-cycle in three": ScheduleCase(
         lambda s, o: s.OneCycleLR(

@@ -56,74 +56,6 @@ class Tensor(TapeValue):
         self.level = level
         self.node = node
 
-    # Running operations. Payloads are plain arrays at level 0; at higher levels they may be values of lower levels.
-
-    @staticmethod
-    def process_unary(primitive: Primitive, level: int, x: Any) -> Any:
-        active = recording.active
-        if active and (trace := recording.capturing_trace(level)) is not None:
-            return trace.run(primitive, (x,), NO_PARAMS)
-        node = x.node
-        x = x.value
-        out = primitive.op(x) if level else primitive.impl(x)
-        keep = primitive.keep_x
-        if node is None or keep is None:
-            return Tensor(out, level)
-        if active:
-            return Tensor(out, level, make_node(primitive, NO_PARAMS, (node,), keep(out, x), out))
-        return Tensor(out, level, TapeNode(primitive, NO_PARAMS, (node,), keep(out, x), out))
-
-    @staticmethod
-    def process_binary(primitive: Primitive, level: int, x: Any, y: Any) -> Any:
-        active = recording.active
-        if active and (trace := recording.capturing_trace(level, (x, y))) is not None:
-            return trace.run(primitive, (x, y), NO_PARAMS)
-        constant = None
-        if isinstance(x, Tensor) and x.level == level:
-            x_node = x.node
-            x = x.value
-        else:
-            x_node, constant = None, x
-        if isinstance(y, Tensor) and y.level == level:
-            y_node = y.node
-            y = y.value
-        else:
-            y_node, constant = None, y
-        out = primitive.op(x, y) if level else primitive.impl(x, y)
-        if x_node is None:
-            if y_node is None:
-                return Tensor(out, level)
-            keep = primitive.keep_y
-        elif y_node is None:
-            keep = primitive.keep_x
-        else:
-            keep = primitive.keep_xy
-        if keep is None:
-            return Tensor(out, level)
-        saved = keep(out, x, y)
-        if isinstance(constant, CHANGEABLE):
-            saved = protect(saved, (constant,))
-        if active:
-            return Tensor(out, level, make_node(primitive, NO_PARAMS, (x_node, y_node), saved, out))
-        return Tensor(out, level, TapeNode(primitive, NO_PARAMS, (x_node, y_node), saved, out))
-
-    @staticmethod
-    def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if recording.active and (trace := recording.capturing_trace(level, args)) is not None:
-            return trace.run(primitive, args, params)
-        if primitive.is_unary:  # the rest, for one operand
-            (x,) = args
-            node, x = x.node, x.value
-            out = primitive.op(x, **params) if level else primitive.impl(x, **params)
-            keep = primitive.keep_x
-            if node is None or keep is None:
-                return Tensor(out, level)
-            make = make_node if recording.active else TapeNode
-            return Tensor(out, level, make(primitive, params, (node,), keep(out, x), out))
-        values, parents, constants = split_operands(args, level)
-        out = primitive.op(*values, **params) if level else primitive.impl(*values, **params)
-        return record_result(primitive, level, params, values, parents, constants, out)
-
     # History.
 
     @property
@@ -200,7 +132,7 @@ class Tensor(TapeValue):
         self._rebind(set_at(self, key, v, reuse=not self.level and not refused and is_sole_owner(self)))
 
     def _update(self, function: Callable[..., Any], ufunc: np.ufunc | None, v: Any) -> None:
-        plain = v.value if v.__class__ is Tensor and not v.level else v
+        plain = v.value if isinstance(v, Tensor) and not v.level else v
         if ufunc is not None and can_write_into(self, plain):
             ufunc(self.value, plain, out=self.value)
             self._changes = self._version + 1
@@ -246,6 +178,78 @@ class Tensor(TapeValue):
         return rebuild, (type(self), self.value, self.requires_grad, self.grad)
 
 
+def operations_of(cls: type[Tensor]) -> tuple[Any, Any, Any]:  # noqa: C901  # hot: no further calls per operation
+    """How tensors run operations of one argument, of two, and of any number; the results are of this class.
+
+    Payloads are plain arrays at level 0; at higher levels they may be values of lower levels.
+    """
+
+    def run_unary(primitive: Primitive, level: int, x: Any) -> Any:
+        active = recording.active
+        if active and (trace := recording.capturing_trace(level)) is not None:
+            return trace.run(primitive, (x,), NO_PARAMS)
+        node = x.node
+        x = x.value
+        out = primitive.op(x) if level else primitive.impl(x)
+        keep = primitive.keep_x
+        if node is None or keep is None:
+            return cls(out, level)
+        if active:
+            return cls(out, level, make_node(primitive, NO_PARAMS, (node,), keep(out, x), out))
+        return cls(out, level, TapeNode(primitive, NO_PARAMS, (node,), keep(out, x), out))
+
+    def run_binary(primitive: Primitive, level: int, x: Any, y: Any) -> Any:
+        active = recording.active
+        if active and (trace := recording.capturing_trace(level, (x, y))) is not None:
+            return trace.run(primitive, (x, y), NO_PARAMS)
+        constant = None
+        if isinstance(x, Tensor) and x.level == level:
+            x_node = x.node
+            x = x.value
+        else:
+            x_node, constant = None, x
+        if isinstance(y, Tensor) and y.level == level:
+            y_node = y.node
+            y = y.value
+        else:
+            y_node, constant = None, y
+        out = primitive.op(x, y) if level else primitive.impl(x, y)
+        if x_node is None:
+            if y_node is None:
+                return cls(out, level)
+            keep = primitive.keep_y
+        elif y_node is None:
+            keep = primitive.keep_x
+        else:
+            keep = primitive.keep_xy
+        if keep is None:
+            return cls(out, level)
+        saved = keep(out, x, y)
+        if isinstance(constant, CHANGEABLE):
+            saved = protect(saved, (constant,))
+        if active:
+            return cls(out, level, make_node(primitive, NO_PARAMS, (x_node, y_node), saved, out))
+        return cls(out, level, TapeNode(primitive, NO_PARAMS, (x_node, y_node), saved, out))
+
+    def run_any(primitive: Primitive, level: int, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if recording.active and (trace := recording.capturing_trace(level, args)) is not None:
+            return trace.run(primitive, args, params)
+        if primitive.is_unary:  # the rest, for one operand
+            (x,) = args
+            node, x = x.node, x.value
+            out = primitive.op(x, **params) if level else primitive.impl(x, **params)
+            keep = primitive.keep_x
+            if node is None or keep is None:
+                return cls(out, level)
+            make = make_node if recording.active else TapeNode
+            return cls(out, level, make(primitive, params, (node,), keep(out, x), out))
+        values, parents, constants = split_operands(args, level)
+        out = primitive.op(*values, **params) if level else primitive.impl(*values, **params)
+        return record_result(primitive, level, params, values, parents, constants, out, cls)
+
+    return run_unary, run_binary, run_any
+
+
 def split_operands(args: Iterable[Any], level: int) -> tuple[list[Any], list[TapeNode | None], list[Any]]:
     """The payloads of the operands, their nodes, and the constants among them that the user could still change."""
     values, parents, constants = [], [], []
@@ -272,12 +276,13 @@ def record_result(
     parents: list[TapeNode | None],
     constants: list[Any],
     out: Any,
+    cls: type[Tensor] = Tensor,
 ) -> Any:
-    """The result of an operation with its history: a tensor, or a tuple of tensors."""
+    """The result of an operation with its history: a tensor of a class, or a tuple of them."""
     live = [parent is not None for parent in parents]
     keep = primitive.keep(*live) if True in live else None
     if keep is None:
-        return Tensor(out, level) if primitive.outputs == 1 else tuple(Tensor(o, level) for o in out)
+        return cls(out, level) if primitive.outputs == 1 else tuple(cls(o, level) for o in out)
     for i in primitive.constants:
         if i < len(parents):
             parents[i] = None
@@ -291,8 +296,11 @@ def record_result(
             if recording.is_recording()
             else [None] * len(out)
         )
-        return tuple(Tensor(o, level, node) for o, node in zip(out, nodes, strict=True))
-    return Tensor(out, level, make(primitive, params, tuple(parents), saved, out))
+        return tuple(cls(o, level, node) for o, node in zip(out, nodes, strict=True))
+    return cls(out, level, make(primitive, params, tuple(parents), saved, out))
+
+
+Tensor.process_unary, Tensor.process_binary, Tensor.process = map(staticmethod, operations_of(Tensor))  # type: ignore[method-assign,assignment]  # of Array
 
 
 def rebuild(cls: type[Tensor], value: Any, requires_grad: bool, grad: Tensor | None) -> Tensor:

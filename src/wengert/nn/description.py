@@ -19,10 +19,10 @@ def constructor(cls: type) -> dict[str, Any]:
     return {p.name: p.default for p in parameters if p.kind not in variadic and p.name not in HIDDEN}
 
 
-def arguments(module: Any) -> str:
-    """The arguments of a module that differ from the defaults, as far as its attributes tell."""
+def arguments(module: Any, cls: type | None = None) -> str:
+    """The arguments of a module that differ from the defaults of its class, as far as its attributes tell."""
     shown = []
-    for name, default in constructor(module.__class__).items():
+    for name, default in constructor(cls or module.__class__).items():
         if name not in module.__dict__:
             continue
         value = module.__dict__[name]

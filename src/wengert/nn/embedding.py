@@ -51,3 +51,23 @@ class Embedding(Module):
 
     def forward(self, input: Any) -> Any:
         return functional.embedding(input, self.weight, self.padding_idx)
+
+
+class EmbeddingBag(Module):
+    """Sums or means (`mode`) of rows of a table, for bags of indices (`functional.embedding_bag`).
+
+    >>> EmbeddingBag(10, 3, rng=0)(np.array([[1, 2], [4, 4]])).shape
+    (2, 3)
+    """
+
+    weight: Tensor
+
+    def __init__(
+        self, num_embeddings: int, embedding_dim: int, mode: str = "mean", *, rng: Any = None, dtype: Any = np.float32
+    ):
+        self.num_embeddings, self.embedding_dim, self.mode = num_embeddings, embedding_dim, mode
+        numbers = default_rng(rng).numpy.standard_normal((num_embeddings, embedding_dim))
+        self.weight = Parameter(numbers, dtype=dtype)
+
+    def forward(self, input: Any, offsets: Any = None) -> Any:
+        return functional.embedding_bag(input, self.weight, offsets, self.mode)

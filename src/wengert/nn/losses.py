@@ -12,6 +12,7 @@ from wengert.nn.functional.classification import (
     hinge_embedding_loss,
     multi_margin_loss,
     nll_loss,
+    soft_margin_loss,
 )
 from wengert.nn.functional.ctc import ctc_loss
 from wengert.nn.functional.distances import (
@@ -20,18 +21,21 @@ from wengert.nn.functional.distances import (
     huber_loss,
     kl_div,
     l1_loss,
+    margin_ranking_loss,
     mse_loss,
     pairwise_distance,
     smooth_l1_loss,
     triplet_margin_loss,
 )
+from wengert.nn.functional.likelihoods import gaussian_nll_loss, poisson_nll_loss
 from wengert.nn.functional.reductions import REDUCTIONS, check_reduction
 from wengert.nn.module import Module
 
 __all__ = [
     "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CosineSimilarity", "CrossEntropyLoss",
-    "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss", "MultiMarginLoss", "NLLLoss",
-    "PairwiseDistance", "SmoothL1Loss", "TripletMarginLoss",
+    "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss", "MarginRankingLoss",
+    "MultiMarginLoss", "NLLLoss", "PairwiseDistance", "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss",
+    "TripletMarginLoss",
 ]  # fmt: skip
 
 
@@ -284,3 +288,63 @@ class CTCLoss(Module):
         return ctc_loss(
             log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
         )
+
+
+class MarginRankingLoss(Module):
+    """How far scores are not in the right order by a margin (`functional.margin_ranking_loss`).
+
+    >>> float(MarginRankingLoss()([1.0], [3.0], [1.0]))
+    2.0
+    """
+
+    def __init__(self, margin: float = 0.0, reduction: str = "mean"):
+        check_reduction(reduction)
+        self.margin, self.reduction = margin, reduction
+
+    def forward(self, input1: Any, input2: Any, target: Any) -> Any:
+        return margin_ranking_loss(input1, input2, target, self.margin, self.reduction)
+
+
+class SoftMarginLoss(Module):
+    """The logistic loss of two classes, 1 and -1 (`functional.soft_margin_loss`).
+
+    >>> round(float(SoftMarginLoss()([0.0], [1.0])), 4)
+    0.6931
+    """
+
+    def __init__(self, reduction: str = "mean"):
+        check_reduction(reduction)
+        self.reduction = reduction
+
+    def forward(self, input: Any, target: Any) -> Any:
+        return soft_margin_loss(input, target, self.reduction)
+
+
+class PoissonNLLLoss(Module):
+    """The negative log likelihood of counts (`functional.poisson_nll_loss`).
+
+    >>> float(PoissonNLLLoss()([0.0], [2.0]))
+    1.0
+    """
+
+    def __init__(self, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean"):
+        check_reduction(reduction)
+        self.log_input, self.full, self.eps, self.reduction = log_input, full, eps, reduction
+
+    def forward(self, input: Any, target: Any) -> Any:
+        return poisson_nll_loss(input, target, self.log_input, self.full, self.eps, self.reduction)
+
+
+class GaussianNLLLoss(Module):
+    """The negative log likelihood of normal numbers (`functional.gaussian_nll_loss`).
+
+    >>> round(float(GaussianNLLLoss()([1.0], [3.0], [2.0])), 4)
+    1.3466
+    """
+
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean"):
+        check_reduction(reduction)
+        self.full, self.eps, self.reduction = full, eps, reduction
+
+    def forward(self, input: Any, target: Any, var: Any) -> Any:
+        return gaussian_nll_loss(input, target, var, self.full, self.eps, self.reduction)

@@ -8,11 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from wengert.core.errors import user_error
+from wengert.core.primitive import as_operand
 from wengert.modes.tensor import Tensor
 from wengert.nn import functional
 from wengert.nn.functional.normalization import as_shape
-from wengert.nn.inputs import refuse_length, to_precision
+from wengert.nn.inputs import refuse_axes, refuse_length, to_precision
 from wengert.nn.module import Module, Parameter
+from wengert.ops.shape.reshaping import expand_dims
 
 
 class LayerNorm(Module):
@@ -93,6 +95,57 @@ class GroupNorm(Module):
         x = input if self.weight is None else to_precision(input, self.weight, "GroupNorm")
         refuse_length(x, 1, self.num_channels, "GroupNorm", "num_channels")
         return functional.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
+
+
+class InstanceNormBase(Module):
+    """The base of `InstanceNorm1d`, `InstanceNorm2d` and `InstanceNorm3d`."""
+
+    ndim: ClassVar[int]
+    weight: Tensor | None
+    bias: Tensor | None
+
+    def __init__(self, num_features: int, eps: float = 1e-5, affine: bool = False, *, dtype: Any = np.float32):
+        self.num_features, self.eps, self.affine = num_features, eps, affine
+        self.weight = Parameter(np.ones(num_features), dtype=dtype) if affine else None
+        self.bias = Parameter(np.zeros(num_features), dtype=dtype) if affine else None
+
+    def forward(self, input: Any) -> Any:
+        name = type(self).__name__
+        x = as_operand(input) if self.weight is None else to_precision(input, self.weight, name)
+        refuse_axes(x, self.ndim, name)
+        if x.ndim == self.ndim + 1:
+            return functional.instance_norm(expand_dims(x, 0), self.weight, self.bias, self.eps)[0]
+        return functional.instance_norm(x, self.weight, self.bias, self.eps)
+
+
+class InstanceNorm1d(InstanceNormBase):
+    """Each channel of each signal with mean 0 and variance 1, then scaled and shifted if `affine`.
+
+    >>> InstanceNorm1d(2)(np.ones((1, 2, 5))).shape
+    (1, 2, 5)
+    """
+
+    ndim = 1
+
+
+class InstanceNorm2d(InstanceNormBase):
+    """Each channel of each image with mean 0 and variance 1, then scaled and shifted if `affine`.
+
+    >>> InstanceNorm2d(2)(np.ones((1, 2, 5, 4))).shape
+    (1, 2, 5, 4)
+    """
+
+    ndim = 2
+
+
+class InstanceNorm3d(InstanceNormBase):
+    """Each channel of each volume with mean 0 and variance 1, then scaled and shifted if `affine`.
+
+    >>> InstanceNorm3d(2)(np.ones((1, 2, 5, 4, 3))).shape
+    (1, 2, 5, 4, 3)
+    """
+
+    ndim = 3
 
 
 class BatchNormBase(Module):

@@ -14,6 +14,7 @@ from wengert.nn.attention import MultiheadAttention
 from wengert.nn.containers import ModuleList
 from wengert.nn.dropout import Dropout
 from wengert.nn.functional.activations import gelu
+from wengert.nn.init import xavier_uniform_
 from wengert.nn.linear import Linear
 from wengert.nn.module import Module
 from wengert.nn.normalization import LayerNorm
@@ -186,6 +187,63 @@ class TransformerDecoder(Module):
         for layer in self.layers:
             x = layer(x, memory, *masks, tgt_is_causal, memory_is_causal)
         return x if self.norm is None else self.norm(x)
+
+
+class Transformer(Module):
+    """An encoder of a source, and a decoder that attends to it (Vaswani and others 2017), each with a normalisation.
+
+    >>> model = Transformer(8, 2, 1, 1, dim_feedforward=16, rng=0)
+    >>> model(np.ones((7, 3, 8)), np.ones((5, 3, 8))).shape
+    (5, 3, 8)
+    """
+
+    def __init__(
+        self,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Callable[[Any], Any] = "relu",
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        *,
+        rng: Any = None,
+        dtype: Any = np.float32,
+    ):
+        rng = default_rng(rng)
+        sizes = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias)
+        layers = [cls(*sizes, rng=rng, dtype=dtype) for cls in (TransformerEncoderLayer, TransformerDecoderLayer)]
+        norms = [LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype) for _ in range(2)]
+        self.encoder = TransformerEncoder(layers[0], num_encoder_layers, norms[0])  # type: ignore[arg-type]  # of its class
+        self.decoder = TransformerDecoder(layers[1], num_decoder_layers, norms[1])  # type: ignore[arg-type]  # of its class
+        for p in self.parameters():
+            if p.ndim > 1:
+                xavier_uniform_(p, rng=rng)
+        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
+
+    def forward(
+        self,
+        src: Any,
+        tgt: Any,
+        src_mask: Any = None,
+        tgt_mask: Any = None,
+        memory_mask: Any = None,
+        src_key_padding_mask: Any = None,
+        tgt_key_padding_mask: Any = None,
+        memory_key_padding_mask: Any = None,
+    ) -> Any:
+        memory = self.encoder(src, src_mask, src_key_padding_mask)
+        masks = (tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
+        return self.decoder(tgt, memory, *masks)
+
+    @staticmethod
+    def generate_square_subsequent_mask(size: int, dtype: Any = np.float32) -> np.ndarray:
+        """Numbers to add to scores: each position sees itself and those before it."""
+        return np.triu(np.full((size, size), -np.inf, dtype), 1)
 
 
 def copies(layer: Module, count: int) -> ModuleList:

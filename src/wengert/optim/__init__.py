@@ -2,18 +2,22 @@
 
 from wengert.nn.clipping import clip_by_norm, clip_by_value
 from wengert.optim import lr_scheduler as lr_scheduler
+from wengert.optim.cycles import CosineAnnealingWarmRestarts, CyclicLR
 from wengert.optim.lbfgs import LBFGS
 from wengert.optim.methods import SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, Lion, NAdam, RAdam, RMSprop
 from wengert.optim.one_cycle import OneCycleLR
 from wengert.optim.optimizer import Optimizer
 from wengert.optim.plateau import ReduceLROnPlateau
 from wengert.optim.schedules import (
+    ChainedScheduler,
+    ConstantLR,
     CosineAnnealingLR,
     ExponentialLR,
     LambdaLR,
     LinearLR,
     LRScheduler,
     MultiStepLR,
+    PolynomialLR,
     SequentialLR,
     StepLR,
 )
@@ -27,7 +31,11 @@ __all__ = [
     "Adam",
     "AdamW",
     "Adamax",
+    "ChainedScheduler",
+    "ConstantLR",
     "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
     "ExponentialLR",
     "GaussNewton",
     "LRScheduler",
@@ -39,6 +47,7 @@ __all__ = [
     "NewtonCG",
     "OneCycleLR",
     "Optimizer",
+    "PolynomialLR",
     "RAdam",
     "RMSprop",
     "ReduceLROnPlateau",

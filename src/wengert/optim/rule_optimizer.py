@@ -80,11 +80,15 @@ class RuleOptimizer(Optimizer):
                 for p in group.params:
                     if p.grad is not None:
                         state = self.state_of(p, group)
-                        new, new_state = self.rule(p, p.grad, state, **hyperparameters)
+                        new, new_state = self.apply_rule(p, state, hyperparameters)
                         p[...] = new
                         for name, value in new_state.items():
                             state[name][...] = value
         return ()
+
+    def apply_rule(self, p: Tensor, state: dict[str, Tensor], hyperparameters: dict[str, Any]) -> tuple[Any, Any]:
+        """The new value of a parameter that has a gradient, and its new state."""
+        return self.rule(p, p.grad, state, **hyperparameters)
 
     # Functions on trees.
 

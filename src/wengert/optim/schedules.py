@@ -162,6 +162,38 @@ class LinearLR(LRScheduler):
         return base * (self.start_factor + (self.end_factor - self.start_factor) * part)
 
 
+class ConstantLR(LRScheduler):
+    """A part of the initial rate for the first epochs, and then all of it.
+
+    >>> import wengert as wg
+    >>> [ConstantLR(wg.optim.SGD(lr=0.8), 0.5, total_iters=2).rates(epoch)[0] for epoch in range(3)]
+    [0.4, 0.4, 0.8]
+    """
+
+    def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1):
+        self.factor, self.total_iters = factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def rate(self, epoch: int, base: float) -> float:
+        return base * self.factor if epoch < self.total_iters else base
+
+
+class PolynomialLR(LRScheduler):
+    """From the initial rate to 0 in `total_iters` epochs, along a power of the part that is left.
+
+    >>> import wengert as wg
+    >>> [PolynomialLR(wg.optim.SGD(lr=0.8), total_iters=2, power=2.0).rates(epoch)[0] for epoch in range(4)]
+    [0.8, 0.2, 0.0, 0.0]
+    """
+
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1):
+        self.total_iters, self.power = total_iters, power
+        super().__init__(optimizer, last_epoch)
+
+    def rate(self, epoch: int, base: float) -> float:
+        return base * (1.0 - min(epoch, self.total_iters) / self.total_iters) ** self.power
+
+
 class CosineAnnealingLR(LRScheduler):
     """Half a period of a cosine, from the initial rate to `eta_min` in `T_max` epochs.
 
@@ -214,3 +246,30 @@ class SequentialLR(LRScheduler):
     def rates(self, epoch: int) -> list[float]:
         i = bisect_right(self.milestones, epoch)
         return self.schedulers[i].rates(epoch - (self.milestones[i - 1] if i else 0))
+
+
+class ChainedScheduler(LRScheduler):
+    """Schedules at once: the rate is the initial one times the factors by which each of them would change it.
+
+    >>> import wengert as wg
+    >>> optimizer = wg.optim.SGD(lr=0.8)
+    >>> parts = [ConstantLR(optimizer, 0.5, total_iters=1), ExponentialLR(optimizer, 0.5)]
+    >>> [ChainedScheduler(parts).rates(epoch)[0] for epoch in range(3)]
+    [0.4, 0.4, 0.2]
+    """
+
+    def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None):
+        if not schedulers:
+            raise user_error(ValueError, "ChainedScheduler was given no schedules")
+        given = schedulers[0].optimizer if optimizer is None else optimizer
+        if any(schedule.optimizer is not given for schedule in schedulers):
+            raise user_error(ValueError, "ChainedScheduler has schedules of another optimiser")
+        self.schedulers = list(schedulers)
+        super().__init__(given)
+
+    def rates(self, epoch: int) -> list[float]:
+        found = list(self.base_lrs)
+        for schedule in self.schedulers:
+            factors = [rate / base for rate, base in zip(schedule.rates(epoch), schedule.base_lrs, strict=True)]
+            found = [rate * factor for rate, factor in zip(found, factors, strict=True)]
+        return found

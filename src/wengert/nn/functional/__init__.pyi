@@ -28,6 +28,7 @@ from wengert.nn.functional.activations import tanhshrink as tanhshrink
 from wengert.nn.functional.activations import threshold as threshold
 from wengert.nn.functional.affine import bilinear as bilinear
 from wengert.nn.functional.affine import embedding as embedding
+from wengert.nn.functional.affine import embedding_bag as embedding_bag
 from wengert.nn.functional.affine import linear as linear
 from wengert.nn.functional.attention import scaled_dot_product_attention as scaled_dot_product_attention
 from wengert.nn.functional.classification import binary_cross_entropy as binary_cross_entropy
@@ -37,6 +38,7 @@ from wengert.nn.functional.classification import hinge_embedding_loss as hinge_e
 from wengert.nn.functional.classification import multi_margin_loss as multi_margin_loss
 from wengert.nn.functional.classification import nll_loss as nll_loss
 from wengert.nn.functional.classification import one_hot as one_hot
+from wengert.nn.functional.classification import soft_margin_loss as soft_margin_loss
 from wengert.nn.functional.convolution import conv1d as conv1d
 from wengert.nn.functional.convolution import conv2d as conv2d
 from wengert.nn.functional.convolution import conv3d as conv3d
@@ -49,6 +51,7 @@ from wengert.nn.functional.distances import cosine_similarity as cosine_similari
 from wengert.nn.functional.distances import huber_loss as huber_loss
 from wengert.nn.functional.distances import kl_div as kl_div
 from wengert.nn.functional.distances import l1_loss as l1_loss
+from wengert.nn.functional.distances import margin_ranking_loss as margin_ranking_loss
 from wengert.nn.functional.distances import mse_loss as mse_loss
 from wengert.nn.functional.distances import pairwise_distance as pairwise_distance
 from wengert.nn.functional.distances import smooth_l1_loss as smooth_l1_loss
@@ -58,6 +61,8 @@ from wengert.nn.functional.dropping import dropout as dropout
 from wengert.nn.functional.dropping import dropout1d as dropout1d
 from wengert.nn.functional.dropping import dropout2d as dropout2d
 from wengert.nn.functional.dropping import dropout3d as dropout3d
+from wengert.nn.functional.likelihoods import gaussian_nll_loss as gaussian_nll_loss
+from wengert.nn.functional.likelihoods import poisson_nll_loss as poisson_nll_loss
 from wengert.nn.functional.normalization import batch_norm as batch_norm
 from wengert.nn.functional.normalization import group_norm as group_norm
 from wengert.nn.functional.normalization import instance_norm as instance_norm
@@ -76,5 +81,11 @@ from wengert.nn.functional.pooling import avg_pool3d as avg_pool3d
 from wengert.nn.functional.pooling import max_pool1d as max_pool1d
 from wengert.nn.functional.pooling import max_pool2d as max_pool2d
 from wengert.nn.functional.pooling import max_pool3d as max_pool3d
+from wengert.nn.functional.resampling import fold as fold
+from wengert.nn.functional.resampling import interpolate as interpolate
+from wengert.nn.functional.resampling import pad as pad
+from wengert.nn.functional.resampling import pixel_shuffle as pixel_shuffle
+from wengert.nn.functional.resampling import pixel_unshuffle as pixel_unshuffle
+from wengert.nn.functional.resampling import unfold as unfold
 
 __all__: list[str]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from wengert.core.errors import user_error
 from wengert.core.primitive import as_operand
 from wengert.nn.functional.reductions import known_numbers
@@ -11,10 +13,12 @@ from wengert.ops.contraction.einsum import _einsum, einsum
 from wengert.ops.contraction.products import matmul
 from wengert.ops.elementwise.arithmetic import add
 from wengert.ops.elementwise.choices import where
-from wengert.ops.indexing.subscripts import getitem
+from wengert.ops.indexing.subscripts import add_at, getitem
+from wengert.ops.reductions.sums import mean
+from wengert.ops.reductions.sums import sum as sum_
 from wengert.transforms.products import stop_gradient
 
-__all__ = ["bilinear", "embedding", "linear"]
+__all__ = ["bilinear", "embedding", "embedding_bag", "linear"]
 
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
@@ -73,6 +77,30 @@ def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
         return rows
     is_padding = (input == padding_idx % weight.shape[0])[..., None]
     return where(is_padding, stop_gradient(rows), rows)
+
+
+def embedding_bag(input: Any, weight: Any, offsets: Any = None, mode: str = "mean") -> Any:
+    """The sums or means (`mode`) of rows of a table, for bags of indices.
+
+    The bags are the rows of `input`; or it has the indices of all bags, which start at `offsets`.
+
+    >>> embedding_bag([0, 1, 1], [[0.0, 2.0], [1.0, 4.0]], offsets=[0, 2], mode="sum").tolist()
+    [[1.0, 6.0], [1.0, 4.0]]
+    """
+    if mode not in ("sum", "mean"):
+        raise user_error(ValueError, f"embedding_bag with mode={mode!r}", "The modes are 'sum' and 'mean'.")
+    rows = embedding(input, weight)
+    if offsets is None:
+        return mean(rows, axis=-2) if mode == "mean" else sum_(rows, axis=-2)
+    starts = known_numbers(as_operand(offsets))
+    if starts is None or rows.ndim != 2:
+        raise user_error(
+            ValueError, f"embedding_bag with offsets of indices of shape {rows.shape[:-1]}", "Give a vector of indices."
+        )
+    lengths = np.diff(np.append(starts, rows.shape[0]))
+    bags = np.repeat(np.arange(len(starts)), lengths)
+    sums = add_at(np.zeros((len(starts), rows.shape[1]), rows.dtype), bags, rows)
+    return sums / np.maximum(lengths, 1)[:, None].astype(rows.dtype) if mode == "mean" else sums
 
 
 def refuse_outside(indices: Any, n: int) -> None:

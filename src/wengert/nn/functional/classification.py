@@ -33,7 +33,7 @@ from wengert.ops.special.entropy import log_softmax as log_softmax_along
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "hinge_embedding_loss",
-    "multi_margin_loss", "nll_loss", "one_hot",
+    "multi_margin_loss", "nll_loss", "one_hot", "soft_margin_loss",
 ]  # fmt: skip
 
 LEAST_LOG = -100.0
@@ -269,6 +269,16 @@ def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction
     """
     input, target = same_shapes("hinge_embedding_loss", input, target)
     return reduce_loss(where(equal(target, 1), input, relu(margin - input)), reduction)
+
+
+def soft_margin_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
+    """log(1 + exp(-target input)), for targets 1 and -1.
+
+    >>> soft_margin_loss([0.0], [1.0], reduction="none")
+    array([0.69314718])
+    """
+    input, target = same_shapes("soft_margin_loss", input, target)
+    return reduce_loss(softplus(-target * input), reduction)
 
 
 def multi_margin_loss(

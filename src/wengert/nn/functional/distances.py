@@ -15,8 +15,8 @@ from wengert.ops.linear_algebra.norms import vector_norm
 from wengert.ops.reductions.sums import sum as sum_
 
 __all__ = [
-    "cosine_embedding_loss", "cosine_similarity", "huber_loss", "kl_div", "l1_loss", "mse_loss", "pairwise_distance",
-    "smooth_l1_loss", "triplet_margin_loss",
+    "cosine_embedding_loss", "cosine_similarity", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss",
+    "pairwise_distance", "smooth_l1_loss", "triplet_margin_loss",
 ]  # fmt: skip
 
 
@@ -152,3 +152,13 @@ def triplet_margin_loss(
     if swap:
         far = minimum(far, pairwise_distance(positive, negative, p, eps))
     return reduce_loss(relu(margin + near - far), reduction)
+
+
+def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean") -> Any:
+    """How far the first input is not above the second by the margin, or below it where the target is -1.
+
+    >>> margin_ranking_loss([1.0, 1.0], [3.0, 3.0], [1.0, -1.0], reduction="none")
+    array([2., 0.])
+    """
+    input1, input2 = as_floats(input1), as_floats(input2)
+    return reduce_loss(relu(margin - as_floats(target, input1) * (input1 - input2)), reduction)

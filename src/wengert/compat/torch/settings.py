@@ -1,0 +1,66 @@
+"""Settings that programs make and that have no effect here, and `compile`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.core.errors import user_error
+
+__all__ = [
+    "are_deterministic_algorithms_enabled", "compile", "get_num_threads", "set_default_tensor_type",
+    "set_float32_matmul_precision", "set_num_threads", "set_printoptions", "use_deterministic_algorithms",
+]  # fmt: skip
+
+
+def compile(model: Any = None, **options: Any) -> Any:
+    """The function or module itself: it runs eagerly, with the same results."""
+    return (lambda function: function) if model is None else model
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Nothing to do: all results are the same in each run."""
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """True."""
+    return True
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Nothing to do: products are as precise as their type."""
+
+
+def set_num_threads(count: int) -> None:
+    """Nothing to do: the cores are shared as Wengert and BLAS see fit (`OMP_NUM_THREADS`)."""
+
+
+def get_num_threads() -> int:
+    """The number of cores that this process may use."""
+    import os
+
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: Any = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: Any = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """How arrays are printed, of NumPy too."""
+    np.set_printoptions(threshold=threshold, edgeitems=edgeitems, linewidth=linewidth)
+
+
+def set_default_tensor_type(kind: Any) -> None:
+    """The type of new tensors: `torch.DoubleTensor`, or its name."""
+    from wengert.compat.torch.creation import TYPED
+    from wengert.compat.torch.dtypes import set_default_dtype
+
+    found = TYPED.get(kind.removeprefix("torch.")) if isinstance(kind, str) else kind
+    if found is None:
+        raise user_error(TypeError, f"There is no type of tensors {kind!r}")
+    set_default_dtype(found.dtype)

@@ -1,0 +1,9 @@
+"""PyTorch programs of the kind that tutorials have: the same source text gives the same numbers on the layer."""
+
+import pytest
+from tests.compat.swapped_programs import check_program, names_of
+
+
+@pytest.mark.parametrize("name", names_of("torch"))
+def test_program(name):
+    check_program("torch", name)

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from wengert.core.absent import absent, why_absent
+from wengert.core.absent import why_absent
+from wengert.core.absent_attributes import AbsentAttributes, absent_attributes
 from wengert.core.assignment import is_assignment, raise_in
 from wengert.core.errors import TrackedValueError, library_call, refuse_out, user_error
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from wengert.core.array_methods import ArrayMethods
     from wengert.core.primitive import Primitive
 else:
-    ArrayMethods = object
+    ArrayMethods = AbsentAttributes
 
 __all__ = ["Array"]
 
@@ -158,7 +159,7 @@ class Array(ArrayMethods):
 
     def __dir__(self) -> list[str]:
         """The public attributes, for tab completion."""
-        hidden = INTERNALS.union(absent("np.ndarray"))
+        hidden = INTERNALS.union(name for name in absent_attributes() if not hasattr(type(self), name))
         names = [name for name in super().__dir__() if name not in hidden]
         return [name for name in names if not name.startswith("_") or name.startswith("__")]
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from wengert.core.array import Array, check_device
 from wengert.core.errors import user_error
+from wengert.core.foreign_keywords import refuse_sizes
 from wengert.core.kinds import describe
 from wengert.core.primitive import as_constant, holds_value, stack_lists
 from wengert.modes.tensor import adopt_array
@@ -33,7 +34,11 @@ def creation(function: Callable[..., Any], example: str = "") -> Callable[..., A
 
     @wraps(function)
     def create(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
-        made = function(*args, **kwargs)
+        try:
+            made = function(*args, **kwargs)
+        except TypeError as error:
+            refuse_sizes(function, args, kwargs, error)
+            raise
         if isinstance(made, tuple):  # linspace(retstep=True)
             return adopt_array(made[0], requires_grad), *made[1:]
         return adopt_array(made, requires_grad)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
 from wengert.core.errors import GradientError, user_error
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.levels import has_user_tensor
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure
@@ -32,7 +33,11 @@ __all__ = ["derivative", "hessian", "hessian_diag", "hvp", "laplacian", "vhp"]
 
 
 def hessian(
-    f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False
+    f: Callable[P, Any],
+    argnums: Argnums = 0,
+    chunk_size: int | None = None,
+    holomorphic: bool = False,
+    **foreign: Never,
 ) -> Jacobian[P]:
     """The function that computes all second derivatives of `f`, by forward over reverse mode.
 
@@ -42,6 +47,8 @@ def hessian(
     array([[6., 2.],
            [2., 0.]])
     """
+    if foreign:
+        refuse_keywords(foreign)
     return jacfwd(jacrev(f, argnums, chunk_size, holomorphic), argnums, chunk_size, holomorphic)
 
 

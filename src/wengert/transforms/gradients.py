@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial, wraps
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.levels import new_level
 from wengert.core.spec import Spec
 from wengert.core.tree import LEAF
@@ -37,7 +38,7 @@ __all__ = ["grad", "value_and_grad"]
 
 
 def grad(
-    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False, **foreign: Never
 ) -> Callable[P, Any]:
     """The function that computes the gradient of a function `f` that returns one number, or an array of one element.
 
@@ -49,6 +50,8 @@ def grad(
     >>> grad(lambda x: x**3)(2.0)
     np.float64(12.0)
     """
+    if foreign:
+        refuse_keywords(foreign)
     value_and_gradient = value_and_grad(f, argnums, has_aux, holomorphic)
 
     @wraps(f, updated=())
@@ -60,13 +63,15 @@ def grad(
 
 
 def value_and_grad(
-    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False, **foreign: Never
 ) -> Callable[P, Any]:
     """As `grad`, with the value that f returned: (f(x), gradient), or ((value, anything), gradient) with `has_aux`.
 
     >>> value_and_grad(lambda x, y: x * y, argnums=(0, 1))(2.0, 3.0)
     (np.float64(6.0), (np.float64(3.0), np.float64(2.0)))
     """
+    if foreign:
+        refuse_keywords(foreign)
 
     @wraps(f, updated=())
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:

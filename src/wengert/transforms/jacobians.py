@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, update_wrapper
-from typing import Any, Generic, NamedTuple
+from typing import Any, Generic, NamedTuple, Never
 
 import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.levels import has_user_tensor
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten
@@ -187,6 +188,7 @@ def jacobian(
     chunk_size: int | None = None,
     holomorphic: bool = False,
     explain: bool = False,
+    **foreign: Never,
 ) -> Jacobian[P]:
     """The function that computes the Jacobian of `f`.
 
@@ -200,11 +202,17 @@ def jacobian(
     array([[2., 0.],
            [0., 6.]])
     """
+    if foreign:
+        refuse_keywords(foreign)
     return Jacobian(f, argnums, mode, chunk_size, holomorphic, explain)
 
 
 def jacfwd(
-    f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False
+    f: Callable[P, Any],
+    argnums: Argnums = 0,
+    chunk_size: int | None = None,
+    holomorphic: bool = False,
+    **foreign: Never,
 ) -> Jacobian[P]:
     """`jacobian` in forward mode: one pass per input.
 
@@ -212,11 +220,17 @@ def jacfwd(
     array([[2., 0.],
            [0., 6.]])
     """
+    if foreign:
+        refuse_keywords(foreign)
     return Jacobian(f, argnums, "forward", chunk_size, holomorphic)
 
 
 def jacrev(
-    f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False
+    f: Callable[P, Any],
+    argnums: Argnums = 0,
+    chunk_size: int | None = None,
+    holomorphic: bool = False,
+    **foreign: Never,
 ) -> Jacobian[P]:
     """`jacobian` in reverse mode: one pass per output.
 
@@ -224,6 +238,8 @@ def jacrev(
     array([[2., 0.],
            [0., 6.]])
     """
+    if foreign:
+        refuse_keywords(foreign)
     return Jacobian(f, argnums, "reverse", chunk_size, holomorphic)
 
 

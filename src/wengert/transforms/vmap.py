@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
 from wengert.control.values import match_given
 from wengert.core.errors import user_error
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.levels import is_own, new_level
 from wengert.core.primitive import as_operand
 from wengert.core.subclasses import refuse_subclass
@@ -23,7 +24,9 @@ from wengert.transforms.boundary import P
 __all__ = ["vmap"]
 
 
-def vmap(f: Callable[P, Any], in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = None) -> Callable[P, Any]:
+def vmap(
+    f: Callable[P, Any], in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = None, **foreign: Never
+) -> Callable[P, Any]:
     """The function that runs `f` on each element of a batch, all at once, and stacks the results.
 
     `in_axes` says which axis of each positional argument is the batch: one integer for all, or a tuple with one for
@@ -36,6 +39,8 @@ def vmap(f: Callable[P, Any], in_axes: Any = 0, out_axes: Any = 0, chunk_size: i
     >>> vmap(np.dot, in_axes=(1, None))(np.arange(6.0).reshape(3, 2), np.ones(3))
     array([6., 9.])
     """
+    if foreign:
+        refuse_keywords(foreign)
     if chunk_size is not None and (not isinstance(chunk_size, int) or chunk_size < 1):
         raise user_error(ValueError, f"chunk_size={chunk_size!r} is not a positive number of elements")
 

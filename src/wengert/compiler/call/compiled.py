@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial, update_wrapper
 from operator import attrgetter
 from types import FrameType
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Generic, Never, ParamSpec, TypeVar, overload
 
 from wengert.compiler.call.call_signature import Fixed, Signature, leaf_key, static_arguments, unhashable
 from wengert.compiler.call.report import Report
@@ -18,6 +18,7 @@ from wengert.compiler.call.transformed_call import CompiledCall, operation_of
 from wengert.compiler.machine.translation import EFFORTS, Effort
 from wengert.core.array import Array
 from wengert.core.errors import user_error
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.levels import iterate_payloads, strip_level
 from wengert.core.primitive import as_constant
 from wengert.core.spec import Spec
@@ -73,6 +74,7 @@ def compile(
     check: bool = False,
     unroll: bool | int | None = None,
     effort: Effort | None = None,
+    **foreign: Never,
 ) -> Any:
     """Compile a function to native code: `compile(f)`, or as a decorator.
 
@@ -95,6 +97,8 @@ def compile(
     >>> square(3.0)
     np.float64(9.0)
     """
+    if foreign:
+        refuse_keywords(foreign)
     if effort not in (None, *EFFORTS):
         raise user_error(
             ValueError,

@@ -88,8 +88,8 @@ NUMPY: dict[str, Ways] = {
 
 LAX: dict[str, Ways] = {
     "Control": {
-        "custom_root": "wg.optimize.root(f, x)",
-        "custom_linear_solve": "wg.linalg.solve(a, b), or what wg.implicit has",
+        "custom_root": "wg.implicit.custom_root",
+        "custom_linear_solve": "wg.implicit.linear_solve",
         "psum": "x.sum(axis=0) outside of wg.vmap",
         "pmean": "x.mean(axis=0) outside of wg.vmap",
         "pmax": "x.max(axis=0) outside of wg.vmap",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial, wraps
+from functools import partial
 from typing import Any, Never
 
 import numpy as np
@@ -33,13 +33,14 @@ from wengert.transforms.boundary import (
     split_aux,
     unflatten_arrays,
 )
+from wengert.transforms.transformed_function import TransformedFunction
 
 __all__ = ["grad", "value_and_grad"]
 
 
 def grad(
     f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False, **foreign: Never
-) -> Callable[P, Any]:
+) -> TransformedFunction[P]:
     """The function that computes the gradient of a function `f` that returns one number, or an array of one element.
 
     `argnums` says with respect to which arguments (trees of arrays): an int gives one gradient, a tuple gives a tuple.
@@ -52,19 +53,18 @@ def grad(
     """
     if foreign:
         refuse_keywords(foreign)
-    value_and_gradient = value_and_grad(f, argnums, has_aux, holomorphic)
+    value_and_gradient = value_and_grad(f, argnums, has_aux, holomorphic).run
 
-    @wraps(f, updated=())
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, found = value_and_gradient(*args, **kwargs)
         return (found, value[1]) if has_aux else found
 
-    return gradient
+    return TransformedFunction(f, "gradient", argnums, gradient)
 
 
 def value_and_grad(
     f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False, **foreign: Never
-) -> Callable[P, Any]:
+) -> TransformedFunction[P]:
     """As `grad`, with the value that f returned: (f(x), gradient), or ((value, anything), gradient) with `has_aux`.
 
     >>> value_and_grad(lambda x, y: x * y, argnums=(0, 1))(2.0, 3.0)
@@ -73,7 +73,6 @@ def value_and_grad(
     if foreign:
         refuse_keywords(foreign)
 
-    @wraps(f, updated=())
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         chosen = Arguments("grad", argnums, args, kwargs)
         if holomorphic:
@@ -92,7 +91,7 @@ def value_and_grad(
         gradient = found[0] if chosen.structure is LEAF else unflatten_arrays(chosen.structure, found)
         return (value, tape.aux) if has_aux else value, gradient
 
-    return value_and_gradient
+    return TransformedFunction(f, "value and gradient", argnums, value_and_gradient)
 
 
 def scalar_spec(y: Any, holomorphic: bool) -> Spec:

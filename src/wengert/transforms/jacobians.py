@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, update_wrapper
-from typing import Any, Generic, NamedTuple, Never
+from functools import cached_property
+from typing import Any, NamedTuple, Never
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from wengert.ops.shape.reshaping import moveaxis, reshape
 from wengert.transforms.boundary import Argnums, Arguments, P, flatten_arrays, hand_out, unflatten_arrays
 from wengert.transforms.gradients import Tape
 from wengert.transforms.products import push_forward
+from wengert.transforms.transformed_function import TransformedFunction
 from wengert.transforms.vmap import run_batched
 
 __all__ = ["jacfwd", "jacobian", "jacrev"]
@@ -57,7 +58,7 @@ class Plan(NamedTuple):
         return f"{self.mode}, {self.passes} pass{'es' * (self.passes != 1)}: {self.why}"
 
 
-class Jacobian(Generic[P]):
+class Jacobian(TransformedFunction[P]):
     """The function that computes the Jacobian of `f`; `explain` returns its plan."""
 
     def __init__(
@@ -77,9 +78,9 @@ class Jacobian(Generic[P]):
                 f"jacobian: chunk_size={chunk_size!r}",
                 "It is a positive number of passes, or None for all.",
             )
-        self.f, self.argnums, self.mode, self.chunk_size, self.holomorphic = f, argnums, mode, chunk_size, holomorphic
-        self.prints = explain
-        update_wrapper(self, f, updated=())
+        super().__init__(f, "Jacobian", argnums)
+        self.argnums = argnums
+        self.mode, self.chunk_size, self.holomorphic, self.prints = mode, chunk_size, holomorphic, explain
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         chosen, plan, tape = self.make_plan(args, kwargs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import Any, Never
 
 import numpy as np
@@ -20,13 +19,14 @@ from wengert.modes.batch import Batched
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import broadcast_to, moveaxis
 from wengert.transforms.boundary import P
+from wengert.transforms.transformed_function import TransformedFunction
 
 __all__ = ["vmap"]
 
 
 def vmap(
     f: Callable[P, Any], in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = None, **foreign: Never
-) -> Callable[P, Any]:
+) -> TransformedFunction[P]:
     """The function that runs `f` on each element of a batch, all at once, and stacks the results.
 
     `in_axes` says which axis of each positional argument is the batch: one integer for all, or a tuple with one for
@@ -44,13 +44,12 @@ def vmap(
     if chunk_size is not None and (not isinstance(chunk_size, int) or chunk_size < 1):
         raise user_error(ValueError, f"chunk_size={chunk_size!r} is not a positive number of elements")
 
-    @wraps(f)
     def batched(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
         outs, out_structure = run_batched(f, leaves, structure, in_axes, out_axes, chunk_size)
         return unflatten(out_structure, [copy_if_shared(match_given(out, leaves), leaves) for out in outs])
 
-    return batched
+    return TransformedFunction(f, "vmap", None, batched)
 
 
 def run_batched(

@@ -32,6 +32,7 @@ from wengert.modes.symbolic import Symbol
 from wengert.modes.taylor import Jet
 from wengert.modes.tensor import Tensor
 from wengert.ops.shape.casting import astype
+from wengert.transforms.transformed_function import function_name
 
 Static = Sequence[int] | int
 P = ParamSpec("P")
@@ -279,7 +280,7 @@ class Compiled(Generic[P, R]):
         return Compiled, (self.f, self.static_argnums, self.static_argnames, self.check, self.unroll, self.effort)
 
     def __repr__(self) -> str:
-        return f"<compiled {self.name}>"
+        return f"<compiled {function_name(self.f).strip('()')}>"
 
 
 def modules_by_value(pickler: FrameType) -> Collection[str]:

@@ -265,8 +265,13 @@ class Array(ArrayMethods):
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """For `np.from_dlpack(x)` and the like. Consumers that do not support read-only memory get a copy."""
-        plain = self.__array__(copy=copy or max_version is None or max_version < (1, 0) or None)
+        """For `np.from_dlpack(x)` and the like.
+
+        Consumers that do not support read-only memory get a copy. So does PyTorch, which takes read-only memory and
+        would write to it, unless `copy=False` asks for the memory itself.
+        """
+        would_write = copy is None and str(sys._getframe(1).f_globals.get("__name__")).startswith("torch.")
+        plain = self.__array__(copy=copy or would_write or max_version is None or max_version < (1, 0) or None)
         return plain.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
 
     def __dlpack_device__(self) -> tuple[int, int]:

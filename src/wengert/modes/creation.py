@@ -19,9 +19,10 @@ import numpy as np
 
 from wengert.core.array import Array, check_device
 from wengert.core.errors import user_error
+from wengert.core.foreign import read_dlpack
 from wengert.core.foreign_keywords import refuse_sizes
 from wengert.core.kinds import describe
-from wengert.core.primitive import as_constant, holds_value, stack_lists
+from wengert.core.primitive import as_constant, holds_value, read_list, stack_lists
 from wengert.modes.tensor import adopt_array
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_to, reshape
@@ -92,7 +93,7 @@ def asarray(
             obj if dtype is None and not copy else astype(obj, obj.dtype if dtype is None else dtype, copy=bool(copy))
         )
     obj = obj if isinstance(obj, list | tuple) else as_constant(obj)
-    value = np.asarray(obj, dtype=dtype, copy=False) if copy is False else np.array(obj, dtype=dtype)
+    value = np.asarray(obj, dtype=dtype, copy=False) if copy is False else read_list(obj, dtype=dtype)
     return adopt_array(value, requires_grad)
 
 
@@ -117,7 +118,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     tensor([1., 2.])
     """
     check_device(device)
-    return asarray(x if isinstance(x, Array) else np.from_dlpack(x), copy=copy)
+    return asarray(x if isinstance(x, Array) else read_dlpack(x), copy=copy)
 
 
 def fftfreq(n: int, /, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:

@@ -64,17 +64,19 @@ def refuse_unreadable(x: Any) -> None:
 
 
 def refuse_objects(x: Any) -> None:
-    """Raise for what NumPy would keep as objects: a Decimal or Fraction, a string, or a list that holds one."""
+    """Raise for what NumPy would keep as an object or a string: a Decimal or Fraction, a dict, or a list of these."""
     for leaf in list_leaves(x):
-        if isinstance(leaf, Number | str | bytes | dict | set) and not isinstance(leaf, int | float | complex):
-            number = isinstance(leaf, Number)
+        if isinstance(leaf, np.ndarray | np.generic | int | float | complex) or leaf is None:
+            continue
+        if is_foreign(leaf):
+            refuse_unreadable(leaf)
+        elif np.asarray(leaf).dtype.kind not in "biufc":
+            is_number = isinstance(leaf, Number)
             raise user_error(
                 TypeError,
                 f"A {class_name(leaf)} is not a number that derivatives can be computed with",
-                "Convert it first: float(x)." if number else "Pass numbers in an array or in lists of equal length.",
+                "Convert it first: float(x)." if is_number else "Pass numbers in an array or in lists of equal length.",
             )
-        if not isinstance(leaf, np.ndarray | np.generic) and is_foreign(leaf):
-            refuse_unreadable(leaf)
 
 
 def list_leaves(x: Any) -> Iterator[Any]:

@@ -32,7 +32,7 @@ AttributeError: 'Tensor' object has no attribute 'unsqueeze'. For torch.Tensor.u
 >>> x.sum(dim=0)
 Traceback (most recent call last):
     ...
-TypeError: sum() got an unexpected keyword argument 'dim', at <doctest coming_from.md[4]>:1. In place of that of torch, use axis.
+TypeError: sum() got an unexpected keyword argument 'dim', at ... In place of that of torch, use axis.
 
 ```
 

@@ -100,7 +100,7 @@ def test_foreign_keywords_and_arguments(call, advice):
 def test_devices_of_the_standard_are_accepted():
     assert wg.zeros(2, device="cpu").device == "cpu"
     assert wg.tensor([1.0], device="cpu").shape == (1,)
-    for make in (partial(wg.tensor, X), partial(wg.asarray, X)):
+    for make in (partial(wg.tensor, X), partial(wg.asarray, X), partial(wg.zeros, 2)):
         with pytest.raises(ValueError, match="There is no device 'cuda'"):
             make(device="cuda")
 
@@ -117,6 +117,19 @@ def test_advice_is_not_against_keywords_that_work():
 def test_from_imports_keep_the_advice(line):
     with pytest.raises(ImportError, match=r"cannot import name '\w+' from 'wengert\S*'\. For torch\.\S+, use wg\."):
         exec(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "ends"),
+    [
+        ("wg.cat", r"use wg\.concatenate\(xs, axis=0\)\."),
+        ("wg.tensor(1.0).sin", r"use wg\.sin\(x\)\."),
+        ("wg.sine", r"Did you mean: 'sin\w*'\?"),
+    ],
+)
+def test_python_suggests_similar_names_only_where_there_is_no_advice(line, ends):
+    done = subprocess.run([sys.executable, "-c", f"import wengert as wg\n{line}"], capture_output=True, text=True)
+    assert re.search(rf"{ends}$", done.stderr.strip()), done.stderr
 
 
 def test_names_of_values_are_no_attributes_of_their_class():

@@ -235,7 +235,10 @@ def missing(module: str, name: str, namespace: str = "") -> AttributeError | Imp
     what += f" {module!r}" if is_import else f" {module!r} has no attribute {name!r}"
     why, peers = why_absent(f"{namespace}.{name}"), advice(module, name)
     what += f", which is in {namespace}. {why}" if why else "." if peers else ""
-    return (ImportError if is_import else AttributeError)(what + peers, name=name)
+    error = (ImportError if is_import else AttributeError)(what + peers)
+    if why or peers:
+        error.name = name  # so that Python does not suggest a similar name
+    return error
 
 
 def without(module: str, namespace: str = "") -> Callable[[str], NoReturn]:

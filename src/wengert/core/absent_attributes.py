@@ -19,10 +19,11 @@ class AbsentAttribute:
     def __init__(self, name: str):
         self.name = name
 
-    def __get__(self, x: Any, owner: type) -> NoReturn:
+    def __get__(self, x: Any, owner: type) -> NoReturn:  # the protocol of descriptors
         what = f"{owner.__name__!r} object has no attribute {self.name!r}." + advice("values", self.name)
         why = why_absent(f"np.ndarray.{self.name}")
-        raise AttributeError(f"{what} {why}" if why else what, name=self.name, obj=x)
+        # With the name, and without the object, Python does not suggest a similar name.
+        raise AttributeError(f"{what} {why}" if why else what, name=self.name)
 
 
 @cache

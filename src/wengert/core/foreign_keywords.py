@@ -60,7 +60,7 @@ def refuse_keywords(foreign: dict[str, Any]) -> NoReturn:
     )
 
 
-def refuse_sizes(make: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError) -> None:
+def refuse_sizes(make: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> None:
     """Raise for a call of NumPy's function that makes an array, and failed: `zeros(3, 4)` or a foreign keyword."""
     name = make.__name__
     if len(args) > 1 and all(isinstance(n, int) for n in args):

@@ -37,7 +37,8 @@ def creation(function: Callable[..., Any], example: str = "") -> Callable[..., A
     def create(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
         try:
             made = function(*args, **kwargs)
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
+            check_device(kwargs.get("device"))
             refuse_sizes(function, args, kwargs, error)
             raise
         if isinstance(made, tuple):  # linspace(retstep=True)

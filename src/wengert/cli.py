@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from wengert import __version__
-from wengert.core.errors import OURS, THEIRS
+from wengert.core.errors import OURS, is_library
 from wengert.terminal import STDOUT, complain, obstacle, prepare_streams, printable, say, show
 
 FINE, FAILED, USAGE = 0, 1, 2
@@ -220,9 +220,7 @@ def report_failure(error: Exception, with_traceback: bool) -> int:
 
 def blamed_line(error: Exception) -> str:
     """The innermost source line of the user where an error happened."""
-    notable = lambda name: (
-        not name.startswith((OURS, "<frozen", "<__array_function__")) and not any(part in name for part in THEIRS)
-    )
+    notable = lambda name: not name.startswith((OURS, "<frozen")) and not is_library(name)
     frames = [
         frame for frame in traceback.extract_tb(error.__traceback__)[1:] if notable(frame.filename) and frame.line
     ]

@@ -2,6 +2,7 @@
 
 from numpy.linalg import LinAlgError as LinAlgError
 
+from wengert.core.absent import without
 from wengert.core.namespaces import gather_names
 
 FAMILIES = (
@@ -25,3 +26,6 @@ __all__ = ["LinAlgError", *gather_names(globals(), FAMILIES)]
 
 def __dir__() -> list[str]:
     return __all__
+
+
+__getattr__ = without("wengert.linalg")

@@ -3,6 +3,7 @@
 SciPy's ufuncs come here when they are called on values.
 """
 
+from wengert.core.absent import without
 from wengert.core.array import SCIPY_UFUNCS
 from wengert.core.namespaces import gather_names
 from wengert.ops.elementwise.arithmetic import cbrt
@@ -32,3 +33,6 @@ def __dir__() -> list[str]:
 SCIPY_UFUNCS.update({name: globals()[name] for name in __all__})
 SCIPY_UFUNCS.update({"_zeta": zeta, "_riemann_zeta": zeta, "_lambertw": lambertw})
 SCIPY_UFUNCS.update({function.__name__: function for function in (cbrt, exp2, expm1, log1p)})
+
+
+__getattr__ = without("wengert.special")

@@ -52,7 +52,7 @@ def test_asking_for_one_names_the_alternative(name):
         AttributeError, match=rf"module 'wengert' has no attribute '{name}', which is in np\. .*Use "
     ) as raised:
         getattr(wg, name)
-    assert str(raised.value).endswith(why_absent(f"np.{name}"))
+    assert why_absent(f"np.{name}") in str(raised.value)
     assert not hasattr(wg, name)
 
 

@@ -14,6 +14,7 @@ from wengert.autograd.grad_mode import (
     set_grad_enabled,
 )
 from wengert.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from wengert.core.absent import without
 
 __all__ = [
     "Context",
@@ -32,3 +33,5 @@ __all__ = [
     "saved_tensors_hooks",
     "set_grad_enabled",
 ]
+
+__getattr__ = without("wengert.autograd")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Never, ParamSpec, TypeVar
 
 from wengert.control.call import Call, call_operation
 from wengert.control.linear_tape import LinearTape
@@ -17,6 +17,7 @@ from wengert.control.values import as_tensors, strip_tensor
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.levels import find_own, highest_value, new_level, payloads, strip_level
 from wengert.core.primitive import Primitive, gives_constants
 from wengert.modes import recording
@@ -29,7 +30,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def checkpoint(f: Callable[P, R], policy: Policy | None = None) -> Callable[P, R]:
+def checkpoint(f: Callable[P, R], policy: Policy | None = None, **foreign: Never) -> Callable[P, R]:
     """`f`, of which reverse mode keeps only the arguments, and which it runs again for the gradient.
 
     `f` must do the same each time it is called. `policy(name)` says whether to keep the results of an operation instead
@@ -42,6 +43,8 @@ def checkpoint(f: Callable[P, R], policy: Policy | None = None) -> Callable[P, R
     >>> bool(x.grad == np.cos(np.exp(2.0)) * np.exp(2.0))
     True
     """
+    if foreign:
+        refuse_keywords(foreign)
     name = getattr(f, "__name__", "function")
 
     @wraps(f)

@@ -1,13 +1,21 @@
-"""What NumPy has and Wengert has not: why, and what to use instead.
+"""What NumPy and other systems have and Wengert has not: why, and what to use instead.
 
-A test compares both namespaces, so that each public name of NumPy is either here or in Wengert. `docs/absent.py` makes
-a page of it.
+The tables of NumPy are here; a test compares both namespaces, so that each public name of NumPy is either here or in
+Wengert. Those of other systems are in `torch_names.py` and `jax_names.py`, their keywords in `foreign_keywords.py`.
+`docs/absent.py` and `docs/coming_from.py` make pages of them.
 """
 
 from __future__ import annotations
 
+import dis
+import sys
+from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
+from importlib import import_module
+from typing import NamedTuple, NoReturn
+
+Ways = dict[str, str]
+"""What to use instead of each name."""
 
 
 class Absence(NamedTuple):
@@ -148,6 +156,28 @@ METHODS = (
 NAMESPACES = {"np": FUNCTIONS, "np.ndarray": METHODS}
 """Of `np.linalg` and `np.fft`, nothing is missing."""
 
+PEERS = {
+    "wengert": ("torch", "jax", "jax.numpy", "jax.lax", "autograd", "sympy", "casadi"),
+    "wengert.autograd": ("torch.autograd", "autograd"),
+    "wengert.linalg": ("torch.linalg",),
+    "wengert.nn": ("torch.nn",),
+    "wengert.nn.functional": ("torch.nn.functional", "jax.nn"),
+    "wengert.optim": ("torch.optim",),
+    "wengert.random": ("jax.random",),
+    "wengert.special": ("torch.special",),
+    "values": ("torch.Tensor", "jax.Array"),
+}
+"""The namespaces of other systems whose names users look for in one of Wengert; `values` stands for attributes."""
+
+
+def each(instead: str, names: str) -> Ways:
+    """The same for several names, in which `{name}` stands for the name, and `{stem}` for it without `_` at its end.
+
+    >>> each("wg.{name}(x)", "sin cos")
+    {'sin': 'wg.sin(x)', 'cos': 'wg.cos(x)'}
+    """
+    return {name: instead.format(name=name, stem=name.rstrip("_")) for name in names.split()}
+
 
 @cache
 def _by_name(namespace: str) -> dict[str, Absence]:
@@ -170,9 +200,51 @@ def why_absent(name: str) -> str | None:
     return group and f"{group.reason[0].upper()}{group.reason[1:]}. Use {group.instead.format(name=last)}."
 
 
-def missing(module: str, name: str, namespace: str) -> AttributeError:
-    """The error for an attribute that a module does not have."""
-    why = why_absent(f"{namespace}.{name}")
-    return AttributeError(
-        f"module {module!r} has no attribute {name!r}" + (f", which is in {namespace}. {why}" if why else "")
-    )
+@cache
+def ways(namespace: str) -> Ways:
+    """What to use instead of the names of a namespace of another system.
+
+    >>> ways("torch")["cat"]
+    'wg.concatenate(xs, axis=0)'
+    """
+    tables = import_module(f"wengert.core.{'torch' if namespace.startswith('torch') else 'jax'}_names").TABLES
+    return {name: way for group in tables[namespace].values() for name, way in group.items()}
+
+
+def advice(place: str, name: str) -> str:
+    """What to use instead of a name of other systems that is not in a namespace of Wengert; empty if nobody has it.
+
+    >>> advice("wengert", "jit")
+    ' For torch.jit, use wg.compile(f).'
+    """
+    told: Ways = {}
+    for namespace in PEERS.get(place, ()):
+        if name in ways(namespace):
+            told.setdefault(ways(namespace)[name], f" For {namespace}.{name}, use {ways(namespace)[name]}.")
+    return "".join(told.values())
+
+
+def missing(module: str, name: str, namespace: str = "") -> AttributeError | ImportError:
+    """The error for a name that a module does not have; `namespace` is that of NumPy with the same purpose.
+
+    For `from wengert import jit` it is an ImportError, because Python would replace an AttributeError by its own.
+    """
+    frame = sys._getframe(2)
+    is_import = dis.opname[frame.f_code.co_code[frame.f_lasti]] == "IMPORT_FROM"
+    what = f"cannot import name {name!r} from" if is_import else "module"
+    what += f" {module!r}" if is_import else f" {module!r} has no attribute {name!r}"
+    why, peers = why_absent(f"{namespace}.{name}"), advice(module, name)
+    what += f", which is in {namespace}. {why}" if why else "." if peers else ""
+    error = (ImportError if is_import else AttributeError)(what + peers)
+    if why or peers:
+        error.name = name  # so that Python does not suggest a similar name
+    return error
+
+
+def without(module: str, namespace: str = "") -> Callable[[str], NoReturn]:
+    """The `__getattr__` of a module: it raises an error that names the alternative."""
+
+    def __getattr__(name: str) -> NoReturn:  # noqa: N807  # it becomes that of a module
+        raise missing(module, name, namespace)
+
+    return __getattr__

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from wengert.core.absent import absent, why_absent
+from wengert.core.absent import why_absent
+from wengert.core.absent_attributes import AbsentAttributes, absent_attributes
 from wengert.core.assignment import is_assignment, raise_in
 from wengert.core.errors import TrackedValueError, library_call, refuse_out, user_error
 from wengert.core.frozen import refuse_frozen
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from wengert.core.array_methods import ArrayMethods
     from wengert.core.primitive import Primitive
 else:
-    ArrayMethods = object
+    ArrayMethods = AbsentAttributes
 
 __all__ = ["Array"]
 
@@ -182,7 +183,7 @@ class Array(ArrayMethods):
 
     def __dir__(self) -> list[str]:
         """The public attributes, for tab completion."""
-        hidden = INTERNALS.union(absent("np.ndarray"))
+        hidden = INTERNALS.union(name for name in absent_attributes() if not hasattr(type(self), name))
         names = [name for name in super().__dir__() if name not in hidden]
         return [name for name in names if not name.startswith("_") or name.startswith("__")]
 
@@ -293,8 +294,13 @@ class Array(ArrayMethods):
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """For `np.from_dlpack(x)` and the like. Consumers that do not support read-only memory get a copy."""
-        plain = self.__array__(copy=copy or max_version is None or max_version < (1, 0) or None)
+        """For `np.from_dlpack(x)` and the like.
+
+        Consumers that do not support read-only memory get a copy. So does PyTorch, which takes read-only memory and
+        would write to it, unless `copy=False` asks for the memory itself.
+        """
+        would_write = copy is None and str(sys._getframe(1).f_globals.get("__name__")).startswith("torch.")
+        plain = self.__array__(copy=copy or would_write or max_version is None or max_version < (1, 0) or None)
         return plain.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
 
     def __dlpack_device__(self) -> tuple[int, int]:

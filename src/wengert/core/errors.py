@@ -10,9 +10,18 @@ from typing import Any, TypeVar
 __all__ = ["GradientError", "TrackedValueError"]
 
 OURS = str(Path(__file__).parent.parent) + os.sep
-LIBRARIES = ("numpy", "scipy", "pandas", "torch", "jax")
-THEIRS = (*[os.sep + name + os.sep for name in LIBRARIES], os.sep + "copy.py", os.sep + "pickle.py")
-"""Files of other libraries: an error is about the user's line that called them."""
+LIBRARIES = (
+    "array_api_compat", "array_api_strict", "arviz", "bokeh", "einops", "jax", "matplotlib", "mpl_toolkits", "narwhals",
+    "numpy", "opt_einsum", "pandas", "pint", "plotly", "polars", "scipy", "seaborn", "sklearn", "statsmodels", "sympy",
+    "torch", "uncertainties", "xarray",
+)  # fmt: skip
+STANDARD = ("copy.py", "functools.py", "pickle.py", "statistics.py", f"json{os.sep}")
+THEIRS = (
+    *[f"-packages{os.sep}{name}{os.sep}" for name in LIBRARIES],
+    *[os.path.dirname(os.__file__) + os.sep + name for name in STANDARD],
+    "<__array_function__ internals>",
+)
+"""Parts of the names of files of other libraries: an error is about the user's line that called them."""
 
 E = TypeVar("E", bound=Exception)
 
@@ -41,15 +50,22 @@ def refuse_out(out: Any) -> None:
         raise user_error(TypeError, "A differentiable operation does not write into `out=`", "Use its result.")
 
 
+def is_library(filename: str) -> bool:
+    """Whether a file belongs to a library that calls values."""
+    return any(part in filename for part in THEIRS)
+
+
 def library_call() -> tuple[str, str] | None:
     """The NumPy or SciPy function that the user's line called, if any, as ("scipy.linalg", "expm")."""
     frame, called = sys._getframe(1), None
     while frame is not None:
         filename, module = frame.f_code.co_filename, str(frame.f_globals.get("__name__", ""))
         if not filename.startswith(OURS):
-            if not any(part in filename for part in THEIRS):
+            if not is_library(filename):
                 return called
-            if module.startswith(("numpy", "scipy")) and not frame.f_code.co_name.startswith("_"):
+            if not module.startswith(("numpy", "scipy")):
+                called = None  # the user called another library, which called them
+            elif not frame.f_code.co_name.startswith("_"):
                 public = [part for part in module.split(".") if not part.startswith("_")]
                 called = ".".join(public), frame.f_code.co_name
         frame = frame.f_back  # type: ignore[assignment]  # the outermost frame has no caller
@@ -65,11 +81,7 @@ def user_line() -> str:
     frame = sys._getframe(1)
     while frame is not None:
         filename = frame.f_code.co_filename
-        if (
-            not filename.startswith(OURS)
-            and not any(part in filename for part in THEIRS)
-            and filename != "<__array_function__ internals>"
-        ):
+        if not filename.startswith(OURS) and not is_library(filename):
             return f"{filename}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]  # the outermost frame has no caller
     return "<unknown>"

@@ -22,7 +22,7 @@ from wengert.core.array import Array
 from wengert.core.definition import Definition, Trial, needs
 from wengert.core.errors import TrackedValueError, user_error, user_line
 from wengert.core.facts import VIEW
-from wengert.core.foreign import is_foreign, read_foreign
+from wengert.core.foreign import is_foreign, read_foreign, refuse_objects
 from wengert.core.levels import highest_value
 from wengert.core.spec import PLAIN, Spec
 
@@ -289,13 +289,18 @@ def as_constant(x: Any) -> Any:
     """A constant operand as modes take it: a list as one array, another library's array by its numbers."""
     if isinstance(x, list | tuple):
         return stack_lists(x)
+    if isinstance(x, SHAPED) or x.__class__ in PLAIN:
+        return x
     if hasattr(x, "tocsr"):
         raise user_error(
             TypeError,
             f"A {type(x).__name__} met a value in an operation that is not for it",
             "Sparse matrices are operands of @ and of wg.linalg.solve; S.toarray() is one of all operations.",
         )
-    return x if isinstance(x, SHAPED) or x.__class__ in PLAIN or not is_foreign(x) else read_foreign(x)
+    if is_foreign(x):
+        return read_foreign(x)
+    refuse_objects(x)
+    return x
 
 
 def as_operand(x: Any) -> Any:
@@ -311,8 +316,20 @@ def stack_lists(x: Any) -> Any:
     if not isinstance(x, list | tuple):
         return x
     if not holds_value(x):
-        return np.asarray(x)
+        return read_list(x)
     return TABLE["stack"].op(*map(stack_lists, x), axis=0)
+
+
+def read_list(x: Any, **options: Any) -> np.ndarray:
+    """A list of numbers as an array; an error names what in it is not one."""
+    try:
+        array = np.array(x, **options)
+    except (TypeError, ValueError, RuntimeError, BufferError):
+        refuse_objects(x)
+        raise
+    if array.dtype.kind not in "biufc":
+        refuse_objects(x)
+    return array
 
 
 def holds_value(x: Any) -> bool:

@@ -7,7 +7,7 @@ import sys
 from types import CodeType
 from typing import NamedTuple
 
-from wengert.core.errors import OURS, THEIRS
+from wengert.core.errors import OURS, is_library
 
 OPERATIONS = (OURS + "ops", OURS + "core", OURS + "modes")
 """Folders whose functions are single operations: they return what the user's line computes."""
@@ -69,8 +69,7 @@ def instruction_table(code: CodeType) -> InstructionTable:
 def _owner(filename: str) -> int:
     if filename.startswith(OURS):
         return OPERATION if filename.startswith(OPERATIONS) else ELSEWHERE
-    theirs = any(part in filename for part in THEIRS) or filename == "<__array_function__ internals>"
-    return OPERATION if theirs else THEM
+    return OPERATION if is_library(filename) else THEM
 
 
 def source() -> Source | None:

@@ -105,7 +105,7 @@ class Explanation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return self._write("fragment")
+        return self._write("notebook")
 
     def _write(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """Write a format, after the module that registers it is imported."""

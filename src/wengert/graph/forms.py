@@ -22,6 +22,7 @@ MODULES = {
     "optimize": "wengert.graph.passes",
     "python": "wengert.graph.python_source",
     "stats": "wengert.graph.costs",
+    "svg": "wengert.explain.pictures.program_picture",
     "to_sympy": "wengert.graph.sympy",
     "validate": "wengert.graph.validation",
 }

@@ -19,6 +19,9 @@ from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, m
 
 __all__ = ["Graph"]
 
+READABLE = 200
+"""The most operations of a graph that a notebook shows as mathematics, or as a picture."""
+
 
 class Graph:
     """A program: inputs, outputs, and all that lies between them. Graphs do not change; passes make new ones.
@@ -215,6 +218,18 @@ class Graph:
     def latex(self) -> str:
         """The equations for LaTeX."""
         return str(find_form("latex")(self))
+
+    def svg(self) -> str:
+        """The program as a picture: inputs, operations, and the shape and dtype of each value."""
+        return str(find_form("svg")(self))
+
+    def _repr_latex_(self) -> str | None:
+        """For notebooks: the equations, unless there are too many to read."""
+        return f"$\\displaystyle {self.latex()}$" if len(self.operations) <= READABLE else None
+
+    def _repr_svg_(self) -> str | None:
+        """For notebooks: the picture, unless it would be too large to read."""
+        return self.svg() if len(self.operations) <= READABLE else None
 
     def to_sympy(self) -> Any:
         """The result as an expression of SymPy, or a tuple of them, for a small graph of single numbers."""

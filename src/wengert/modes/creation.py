@@ -19,8 +19,10 @@ import numpy as np
 
 from wengert.core.array import Array, check_device
 from wengert.core.errors import user_error
+from wengert.core.foreign import read_dlpack
+from wengert.core.foreign_keywords import refuse_sizes
 from wengert.core.kinds import describe
-from wengert.core.primitive import as_constant, holds_value, stack_lists
+from wengert.core.primitive import as_constant, holds_value, read_list, stack_lists
 from wengert.modes.tensor import adopt_array
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_to, reshape
@@ -33,7 +35,12 @@ def creation(function: Callable[..., Any], example: str = "") -> Callable[..., A
 
     @wraps(function)
     def create(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
-        made = function(*args, **kwargs)
+        try:
+            made = function(*args, **kwargs)
+        except (TypeError, ValueError) as error:
+            check_device(kwargs.get("device"))
+            refuse_sizes(function, args, kwargs, error)
+            raise
         if isinstance(made, tuple):  # linspace(retstep=True)
             return adopt_array(made[0], requires_grad), *made[1:]
         return adopt_array(made, requires_grad)
@@ -87,7 +94,7 @@ def asarray(
             obj if dtype is None and not copy else astype(obj, obj.dtype if dtype is None else dtype, copy=bool(copy))
         )
     obj = obj if isinstance(obj, list | tuple) else as_constant(obj)
-    value = np.asarray(obj, dtype=dtype, copy=False) if copy is False else np.array(obj, dtype=dtype)
+    value = np.asarray(obj, dtype=dtype, copy=False) if copy is False else read_list(obj, dtype=dtype)
     return adopt_array(value, requires_grad)
 
 
@@ -112,7 +119,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     tensor([1., 2.])
     """
     check_device(device)
-    return asarray(x if isinstance(x, Array) else np.from_dlpack(x), copy=copy)
+    return asarray(x if isinstance(x, Array) else read_dlpack(x), copy=copy)
 
 
 def fftfreq(n: int, /, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 
-from wengert.core.array import NO_PARAMS, Array
+from wengert.core.array import NO_PARAMS, Array, check_device
 from wengert.core.errors import GradientError, user_error
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.frozen import refuse_frozen
-from wengert.core.primitive import Primitive, as_constant, holds_value, stack_lists
+from wengert.core.primitive import Primitive, as_constant, holds_value, read_list, stack_lists
 from wengert.core.subclasses import is_masked, refuse_subclass
 from wengert.modes import recording
 from wengert.modes.backward import conform
@@ -312,7 +313,9 @@ def rebuild(cls: type[Tensor], value: Any, requires_grad: bool, grad: Tensor | N
     return new
 
 
-def tensor(data: Any, requires_grad: bool = False, dtype: Any = None) -> Tensor:
+def tensor(
+    data: Any, requires_grad: bool = False, dtype: Any = None, *, device: Any = None, **foreign: Never
+) -> Tensor:
     """A new tensor with a copy of the data: a number, an array, or nested lists of them.
 
     A list of values that are being differentiated becomes a value that depends on them, as with `wg.stack`.
@@ -321,6 +324,10 @@ def tensor(data: Any, requires_grad: bool = False, dtype: Any = None) -> Tensor:
     tensor([[1., 2.],
             [3., 4.]], requires_grad=True)
     """
+    if foreign:
+        refuse_keywords(foreign)
+    if device is not None:
+        check_device(device)
     if holds_value(data):
         values = data = stack_lists(data)
         while isinstance(data, Tensor) and data.node is None and not is_traced(data):
@@ -331,7 +338,7 @@ def tensor(data: Any, requires_grad: bool = False, dtype: Any = None) -> Tensor:
     if is_masked(data):
         refuse_subclass(data)
     return adopt_array(
-        np.array(data if isinstance(data, list | tuple) else as_constant(data), dtype=dtype), requires_grad
+        read_list(data if isinstance(data, list | tuple) else as_constant(data), dtype=dtype), requires_grad
     )
 
 

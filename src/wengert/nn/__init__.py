@@ -6,6 +6,7 @@ which editors and type checkers read, is written by `python tools/stubs.py`.
 
 from typing import Any
 
+from wengert.core.absent import missing
 from wengert.core.namespaces import lazy_names, load_name
 
 LAZY = {"functional": "nn.", "init": "nn.", "metrics": "nn."} | lazy_names(
@@ -50,7 +51,7 @@ __all__ = sorted(LAZY)
 
 def __getattr__(name: str) -> Any:
     if name not in LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise missing("wengert.nn", name)
     return load_name(globals(), name)
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from wengert.core.absent import absent, why_absent
 from wengert.core.array import UFUNC_METHODS, UFUNCS, Array
 from wengert.core.errors import user_error
 from wengert.core.frozen import is_frozen
@@ -121,6 +120,10 @@ def _transpose(x: Any, *axes: Any) -> Any:
 
 def _flatten(x: Any, order: str = "C") -> Any:
     """The elements in one vector."""
+    if not isinstance(order, str):
+        raise user_error(
+            TypeError, f"x.flatten({order!r}): all axes become one", "To keep the first, write x.reshape(len(x), -1)."
+        )
     return reshaping.reshape(x, (-1,), order=order)
 
 
@@ -214,21 +217,6 @@ for _name, _method in (OTHER_OPERATORS | METHODS).items():
     setattr(Array, _name, _method)
 for _name, (_getter, _doc) in PROPERTIES.items():
     setattr(Array, _name, property(_getter, doc=_doc))
-
-
-def _missing_attribute(name: str) -> property:
-    """A property that raises an error: an attribute of NumPy's arrays that values do not have."""
-
-    def refuse(x: Any) -> NoReturn:
-        raise AttributeError(
-            f"{type(x).__name__!r} object has no attribute {name!r}. {why_absent(f'np.ndarray.{name}')}"
-        )
-
-    return property(refuse)
-
-
-for _name in absent("np.ndarray"):
-    setattr(Array, _name, _missing_attribute(_name))
 
 
 def _outer(function: Callable) -> Callable:

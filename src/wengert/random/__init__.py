@@ -2,6 +2,7 @@
 
 from typing import NoReturn
 
+from wengert.core.absent import advice
 from wengert.random.counter_generator import CounterGenerator, counter_rng
 from wengert.random.generator import Generator, default_rng
 
@@ -20,6 +21,7 @@ _OLD_NAMES = {
 def __getattr__(name: str) -> NoReturn:
     method = _OLD_NAMES.get(name, name)
     use = f" Draws are methods of a generator: rng = wg.random.default_rng(seed), and rng.{method}(...)."
+    has_method = hasattr(Generator, method)
     raise AttributeError(
-        f"module 'wengert.random' has no attribute {name!r}.{use if hasattr(Generator, method) else ''}"
+        f"module 'wengert.random' has no attribute {name!r}.{use if has_method else advice('wengert.random', name)}"
     )

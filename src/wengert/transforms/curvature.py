@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import wraps
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
 from wengert.core.errors import GradientError, user_error
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.levels import has_user_tensor
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure
@@ -27,12 +27,17 @@ from wengert.transforms.gradients import grad
 from wengert.transforms.jacobians import Jacobian, assemble_columns, basis, jacfwd, jacrev, run_each
 from wengert.transforms.products import directional
 from wengert.transforms.series import jet, taylor
+from wengert.transforms.transformed_function import TransformedFunction
 
 __all__ = ["derivative", "hessian", "hessian_diag", "hvp", "laplacian", "vhp"]
 
 
 def hessian(
-    f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False
+    f: Callable[P, Any],
+    argnums: Argnums = 0,
+    chunk_size: int | None = None,
+    holomorphic: bool = False,
+    **foreign: Never,
 ) -> Jacobian[P]:
     """The function that computes all second derivatives of `f`, by forward over reverse mode.
 
@@ -42,7 +47,11 @@ def hessian(
     array([[6., 2.],
            [2., 0.]])
     """
-    return jacfwd(jacrev(f, argnums, chunk_size, holomorphic), argnums, chunk_size, holomorphic)
+    if foreign:
+        refuse_keywords(foreign)
+    columns = jacfwd(jacrev(f, argnums, chunk_size, holomorphic), argnums, chunk_size, holomorphic)
+    columns.shown = "Hessian", f, argnums
+    return columns
 
 
 def hvp(f: Callable[..., Any], x: Any, v: Any) -> Any:
@@ -76,13 +85,12 @@ def hessian_diag(f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | No
     array([ 6., 12.])
     """
 
-    @wraps(f, updated=())
     def diagonal(*args: Any, **kwargs: Any) -> Any:
         chosen = Arguments("hessian_diag", argnums, args, kwargs)
         columns, structure = second_derivatives(f, chosen, chunk_size)
         return unflatten_arrays(structure, [assemble_columns(column, chosen) for column in columns])
 
-    return diagonal
+    return TransformedFunction(f, "diagonal of the Hessian", argnums, diagonal)
 
 
 def laplacian(f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None = None) -> Callable[P, Any]:
@@ -92,7 +100,6 @@ def laplacian(f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None 
     np.float64(18.0)
     """
 
-    @wraps(f, updated=())
     def trace(*args: Any, **kwargs: Any) -> Any:
         chosen = Arguments("laplacian", argnums, args, kwargs)
         columns, structure = second_derivatives(f, chosen, chunk_size)
@@ -101,7 +108,7 @@ def laplacian(f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None 
             structure, [hand_out(column.sum(axis=0), user, chosen.call_arguments) for column in columns]
         )
 
-    return trace
+    return TransformedFunction(f, "Laplacian", argnums, trace)
 
 
 def second_derivatives(f: Callable[..., Any], chosen: Arguments, chunk_size: int | None) -> tuple[list[Any], Any]:
@@ -134,7 +141,6 @@ def derivative(f: Callable[..., Any], n: int = 1) -> Callable[..., Any]:
     if n == 0:
         return f
 
-    @wraps(f, updated=())
     def nth_derivative(x: Any, *args: Any, **kwargs: Any) -> Any:
         x = to_array(x)
         coefficient = taylor(lambda x: f(x, *args, **kwargs), x, n)[n]
@@ -144,7 +150,8 @@ def derivative(f: Callable[..., Any], n: int = 1) -> Callable[..., Any]:
             lambda t: hand_out(t * float(math.factorial(n)), has_user_tensor(x), (x, args, kwargs)), coefficient
         )
 
-    return nth_derivative
+    what = "derivative" if n == 1 else f"derivative of order {n}"
+    return TransformedFunction(f, what, None, nth_derivative)
 
 
 def refuse_reshaped(t: Any, x: Any) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial, wraps
-from typing import Any
+from functools import partial
+from typing import Any, Never
 
 import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.levels import new_level
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
@@ -34,13 +35,14 @@ from wengert.transforms.boundary import (
     split_aux,
     unflatten_arrays,
 )
+from wengert.transforms.transformed_function import TransformedFunction
 
 __all__ = ["elementwise_grad", "grad", "value_and_grad"]
 
 
 def grad(
-    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
-) -> Callable[P, Any]:
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False, **foreign: Never
+) -> TransformedFunction[P]:
     """The function that computes the gradient of a function `f` that returns one number, or an array of one element.
 
     `argnums` says with respect to which arguments (trees of arrays): an int gives one gradient, a tuple gives a tuple.
@@ -51,26 +53,28 @@ def grad(
     >>> grad(lambda x: x**3)(2.0)
     np.float64(12.0)
     """
-    value_and_gradient = value_and_grad(f, argnums, has_aux, holomorphic)
+    if foreign:
+        refuse_keywords(foreign)
+    value_and_gradient = value_and_grad(f, argnums, has_aux, holomorphic).run
 
-    @wraps(f, updated=())
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, found = value_and_gradient(*args, **kwargs)
         return (found, value[1]) if has_aux else found
 
-    return gradient
+    return TransformedFunction(f, "gradient", argnums, gradient)
 
 
 def value_and_grad(
-    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
-) -> Callable[P, Any]:
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False, **foreign: Never
+) -> TransformedFunction[P]:
     """As `grad`, with the value that f returned: (f(x), gradient), or ((value, anything), gradient) with `has_aux`.
 
     >>> value_and_grad(lambda x, y: x * y, argnums=(0, 1))(2.0, 3.0)
     (np.float64(6.0), (np.float64(3.0), np.float64(2.0)))
     """
+    if foreign:
+        refuse_keywords(foreign)
 
-    @wraps(f, updated=())
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         chosen = Arguments("grad", argnums, args, kwargs)
         if holomorphic:
@@ -89,10 +93,10 @@ def value_and_grad(
         gradient = found[0] if chosen.structure is LEAF else unflatten_arrays(chosen.structure, found)
         return (value, tape.aux) if has_aux else value, gradient
 
-    return value_and_gradient
+    return TransformedFunction(f, "value and gradient", argnums, value_and_gradient)
 
 
-def elementwise_grad(f: Callable[P, Any], argnums: Argnums = 0) -> Callable[P, Any]:
+def elementwise_grad(f: Callable[P, Any], argnums: Argnums = 0) -> TransformedFunction[P]:
     """The derivative of a function that acts on each element by itself, at all elements at once.
 
     It is the gradient of the sum of the results. Where a result depends on several elements, their derivatives add up.
@@ -101,11 +105,10 @@ def elementwise_grad(f: Callable[P, Any], argnums: Argnums = 0) -> Callable[P, A
     array([1.      , 0.419974])
     """
 
-    @wraps(f, updated=())
     def add_results(*args: Any, **kwargs: Any) -> Any:
         return sum_(as_operand(recording.as_read(f)(*args, **kwargs)))
 
-    return grad(add_results, argnums)
+    return TransformedFunction(f, "elementwise gradient", argnums, grad(add_results, argnums).run)
 
 
 def scalar_spec(y: Any, holomorphic: bool) -> Spec:

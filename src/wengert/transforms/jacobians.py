@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, update_wrapper
-from typing import Any, Generic, NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple, Never
 
 import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.levels import has_user_tensor
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten
@@ -18,6 +19,7 @@ from wengert.ops.shape.reshaping import moveaxis, reshape
 from wengert.transforms.boundary import Argnums, Arguments, P, flatten_arrays, hand_out, unflatten_arrays
 from wengert.transforms.gradients import Tape
 from wengert.transforms.products import push_forward
+from wengert.transforms.transformed_function import TransformedFunction
 from wengert.transforms.vmap import run_batched
 
 __all__ = ["jacfwd", "jacobian", "jacrev"]
@@ -56,7 +58,7 @@ class Plan(NamedTuple):
         return f"{self.mode}, {self.passes} pass{'es' * (self.passes != 1)}: {self.why}"
 
 
-class Jacobian(Generic[P]):
+class Jacobian(TransformedFunction[P]):
     """The function that computes the Jacobian of `f`; `explain` returns its plan."""
 
     def __init__(
@@ -76,9 +78,9 @@ class Jacobian(Generic[P]):
                 f"jacobian: chunk_size={chunk_size!r}",
                 "It is a positive number of passes, or None for all.",
             )
-        self.f, self.argnums, self.mode, self.chunk_size, self.holomorphic = f, argnums, mode, chunk_size, holomorphic
-        self.prints = explain
-        update_wrapper(self, f, updated=())
+        super().__init__(f, "Jacobian", argnums)
+        self.argnums = argnums
+        self.mode, self.chunk_size, self.holomorphic, self.prints = mode, chunk_size, holomorphic, explain
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         chosen, plan, tape = self.make_plan(args, kwargs)
@@ -187,6 +189,7 @@ def jacobian(
     chunk_size: int | None = None,
     holomorphic: bool = False,
     explain: bool = False,
+    **foreign: Never,
 ) -> Jacobian[P]:
     """The function that computes the Jacobian of `f`.
 
@@ -200,11 +203,17 @@ def jacobian(
     array([[2., 0.],
            [0., 6.]])
     """
+    if foreign:
+        refuse_keywords(foreign)
     return Jacobian(f, argnums, mode, chunk_size, holomorphic, explain)
 
 
 def jacfwd(
-    f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False
+    f: Callable[P, Any],
+    argnums: Argnums = 0,
+    chunk_size: int | None = None,
+    holomorphic: bool = False,
+    **foreign: Never,
 ) -> Jacobian[P]:
     """`jacobian` in forward mode: one pass per input.
 
@@ -212,11 +221,17 @@ def jacfwd(
     array([[2., 0.],
            [0., 6.]])
     """
+    if foreign:
+        refuse_keywords(foreign)
     return Jacobian(f, argnums, "forward", chunk_size, holomorphic)
 
 
 def jacrev(
-    f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False
+    f: Callable[P, Any],
+    argnums: Argnums = 0,
+    chunk_size: int | None = None,
+    holomorphic: bool = False,
+    **foreign: Never,
 ) -> Jacobian[P]:
     """`jacobian` in reverse mode: one pass per output.
 
@@ -224,6 +239,8 @@ def jacrev(
     array([[2., 0.],
            [0., 6.]])
     """
+    if foreign:
+        refuse_keywords(foreign)
     return Jacobian(f, argnums, "reverse", chunk_size, holomorphic)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
 from wengert.control.values import match_given
 from wengert.core.errors import user_error
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.levels import is_own, new_level
 from wengert.core.primitive import as_operand
 from wengert.core.subclasses import refuse_subclass
@@ -19,6 +19,7 @@ from wengert.modes.batch import Batched, bind_axis
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import broadcast_to, moveaxis
 from wengert.transforms.boundary import P
+from wengert.transforms.transformed_function import TransformedFunction
 
 __all__ = ["vmap"]
 
@@ -29,7 +30,8 @@ def vmap(
     out_axes: Any = 0,
     chunk_size: int | None = None,
     axis_name: str | None = None,
-) -> Callable[P, Any]:
+    **foreign: Never,
+) -> TransformedFunction[P]:
     """The function that runs `f` on each element of a batch, all at once, and stacks the results.
 
     `in_axes` says which axis of each positional argument is the batch: one integer for all, or a tuple with one for
@@ -43,6 +45,8 @@ def vmap(
     >>> vmap(np.dot, in_axes=(1, None))(np.arange(6.0).reshape(3, 2), np.ones(3))
     array([6., 9.])
     """
+    if foreign:
+        refuse_keywords(foreign)
     if chunk_size is not None and (not isinstance(chunk_size, int) or chunk_size < 1):
         raise user_error(ValueError, f"chunk_size={chunk_size!r} is not a positive number of elements")
     if axis_name is not None and chunk_size is not None:
@@ -55,13 +59,12 @@ def vmap(
     if not isinstance(axis_name, str | None):
         raise user_error(TypeError, f"The name of an axis is a string, not {axis_name!r}")
 
-    @wraps(f)
     def batched(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
         outs, out_structure = run_batched(f, leaves, structure, in_axes, out_axes, chunk_size, axis_name)
         return unflatten(out_structure, [copy_if_shared(match_given(out, leaves), leaves) for out in outs])
 
-    return batched
+    return TransformedFunction(f, "vmap", None, batched)
 
 
 def run_batched(

@@ -13,6 +13,7 @@ from tests.explain.textbook import neuron, running
 import wengert as wg
 from wengert.explain.explanation import explain
 from wengert.explain.tables.equations import Equations
+from wengert.explain.tables.html_tables import write_fragment
 from wengert.explain.tables.plain_text import write_text
 from wengert.explain.tables.rows import backward_rows, bottom_up_rows, lay_out_tables
 
@@ -253,7 +254,7 @@ def test_long_traces_show_their_ends():
     assert all(f" x[{i}] " in whole for i in range(100))
     written = explanation.markdown()
     assert all(f"`x[{i}] = " in written for i in range(100))
-    assert "left out" in explanation._repr_html_()
+    assert "left out" in write_fragment(explanation)
 
 
 def test_a_weight_of_the_results_and_results_that_are_used():
@@ -359,11 +360,11 @@ class Tags(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_notebook():
+def test_html_tables():
     def f(x):
         return {"<b>": x * 2.0}["<b>"] < 3
 
-    written = explain(running, 2.0, 5.0, mode="both")._repr_html_()
+    written = write_fragment(explain(running, 2.0, 5.0, mode="both"))
     tags = Tags()
     tags.feed(written)
     assert not tags.open
@@ -371,7 +372,7 @@ def test_notebook():
     assert "v\u0304<sub>-1</sub>" in written
     assert "prefers-color-scheme: dark" in written
     assert "http" not in written
-    assert "&lt;" in explain(f, 1.0)._repr_html_()
+    assert "&lt;" in write_fragment(explain(f, 1.0))
     colours = {name: set(re.findall(rf"--{name}: (#\w+)", written)) for name in ("ink", "value", "derivative")}
     assert all(len(found) == 2 for found in colours.values())  # light, dark
 
@@ -389,8 +390,8 @@ def test_ten_thousand_operations():
     explanation = explain(lambda x: long(x, 3400), 0.5)
     assert len(explanation.steps) > 10_000
     assert "⋮" in explanation.text()
-    assert "x[3399]" in explanation._repr_html_()
-    assert_linear(lambda steps: explain(lambda x: long(x, steps), 0.5)._repr_html_(), 100)
+    assert "x[3399]" in write_fragment(explanation)
+    assert_linear(lambda steps: write_fragment(explain(lambda x: long(x, steps), 0.5)), 100)
 
 
 @pytest.mark.parametrize("mode", ["reverse", "forward", "both"])

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial, update_wrapper
 from operator import attrgetter
 from types import FrameType
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Generic, Never, ParamSpec, TypeVar, overload
 
 from wengert.compiler.call.call_signature import Fixed, Signature, leaf_key, static_arguments, unhashable
 from wengert.compiler.call.report import Report
@@ -18,6 +18,7 @@ from wengert.compiler.call.transformed_call import CompiledCall, operation_of
 from wengert.compiler.machine.translation import EFFORTS, Effort
 from wengert.core.array import Array
 from wengert.core.errors import user_error
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.levels import iterate_payloads, strip_level
 from wengert.core.primitive import as_constant
 from wengert.core.spec import Spec
@@ -31,6 +32,7 @@ from wengert.modes.symbolic import Symbol
 from wengert.modes.taylor import Jet
 from wengert.modes.tensor import Tensor
 from wengert.ops.shape.casting import astype
+from wengert.transforms.transformed_function import function_name
 
 Static = Sequence[int] | int
 P = ParamSpec("P")
@@ -73,6 +75,7 @@ def compile(
     check: bool = False,
     unroll: bool | int | None = None,
     effort: Effort | None = None,
+    **foreign: Never,
 ) -> Any:
     """Compile a function to native code: `compile(f)`, or as a decorator.
 
@@ -95,6 +98,8 @@ def compile(
     >>> square(3.0)
     np.float64(9.0)
     """
+    if foreign:
+        refuse_keywords(foreign)
     if effort not in (None, *EFFORTS):
         raise user_error(
             ValueError,
@@ -275,7 +280,7 @@ class Compiled(Generic[P, R]):
         return Compiled, (self.f, self.static_argnums, self.static_argnames, self.check, self.unroll, self.effort)
 
     def __repr__(self) -> str:
-        return f"<compiled {self.name}>"
+        return f"<compiled {function_name(self.f).strip('()')}>"
 
 
 def modules_by_value(pickler: FrameType) -> Collection[str]:

@@ -128,7 +128,13 @@ def lay_out_drawing(
             "Leave groups=None, or ask for groups by 'line' or 'function'.",
         )
     joined = [group for group in find_groups(explanation, groups) if group.id not in expanded] if only is None else []
-    shown = compose_diagram(explanation, joined, edges, only)
+    return lay_out_diagram(compose_diagram(explanation, joined, edges, only), joined, edges, direction)
+
+
+def lay_out_diagram(
+    shown: Diagram, groups: list[Group], edges: bool = False, direction: Direction | None = None
+) -> Drawing:
+    """Lay out units and arrows."""
     pairs = [(arrow.source, arrow.target) for arrow in shown.arrows]
     if direction is None:
         direction = "right" if count_layers(len(shown.units), pairs) < DEEP else "down"
@@ -137,7 +143,7 @@ def lay_out_drawing(
     placed = place_boxes(
         thickness, pairs, [unit.floats for unit in shown.units], APART, [unit.pull for unit in shown.units]
     )
-    return PictureLayout(shown, placed, direction, BETWEEN[direction][edges], joined).drawing()
+    return PictureLayout(shown, placed, direction, BETWEEN[direction][edges], groups).drawing()
 
 
 class PictureLayout:

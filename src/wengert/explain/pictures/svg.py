@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 from wengert.explain.explanation import Explanation, writes
@@ -63,18 +64,29 @@ KINDS = {
 def write_svg(explanation: Explanation, edges: bool = False, groups: Grouping = None) -> str:
     """The graph with a legend. `edges` labels edges with local derivatives."""
     drawing = lay_out_drawing(explanation, groups, edges=edges)
-    entries = legend_entries(explanation, drawing)
+    name = getattr(explanation.recording.function, "__name__", "f").replace("<lambda>", "f")
+    return draw_picture(
+        drawing,
+        f"Computational graph of {name}",
+        legend_entries(explanation, drawing),
+        lambda node: tooltip(node, explanation),
+    )
+
+
+def draw_picture(
+    drawing: Drawing, title: str, entries: list[tuple[str, str, float]], describe: Callable[[DrawnNode], str]
+) -> str:
+    """A drawing with a legend; `describe` is the tooltip of a box."""
     least = max([MARGIN * 2 + room for *_, room in entries])
     wide = max(drawing.width, least, min(560.0, sum([room for *_, room in entries]) + 2 * MARGIN))
     rows = wrap_legend(entries, wide - 2 * MARGIN)
     high = drawing.height + 26.0 * len(rows) + MARGIN / 2
     left = (wide - drawing.width) / 2
-    name = getattr(explanation.recording.function, "__name__", "f").replace("<lambda>", "f")
     return "\n".join(
         [
             '<svg xmlns="http://www.w3.org/2000/svg" class="wengert-graph" role="img" '
             f'width="{wide:.0f}" height="{high:.0f}" viewBox="0 0 {wide:.0f} {high:.0f}">',
-            f"<title>Computational graph of {html.escape(name)}</title>",
+            f"<title>{html.escape(title)}</title>",
             f"<style>{graph_style()}</style>",
             '<defs><marker id="wengert-arrow" viewBox="0 0 10 10" refX="9.2" refY="5" markerWidth="7.5" '
             'markerHeight="7.5" markerUnits="userSpaceOnUse" orient="auto">'
@@ -82,7 +94,7 @@ def write_svg(explanation: Explanation, edges: bool = False, groups: Grouping = 
             f'<rect class="ground" width="{wide:.0f}" height="{high:.0f}"/>',
             f'<g transform="translate({left:g} 0)">',
             *[draw_edge(edge) for edge in drawing.edges],
-            *[draw_node(node, explanation) for node in drawing.nodes],
+            *[draw_node(node, describe(node)) for node in drawing.nodes],
             *[draw_label(edge) for edge in drawing.edges if edge.label and edge.label_at],
             "</g>",
             *draw_legend(rows, wide, drawing.height),
@@ -142,7 +154,7 @@ def draw_edge(edge: DrawnEdge) -> str:
     return f'<path class="edge{loop}"{data} d="{edge.path}" marker-end="url(#wengert-arrow)">{tip}</path>'
 
 
-def draw_node(node: DrawnNode, explanation: Explanation) -> str:
+def draw_node(node: DrawnNode, tip: str) -> str:
     """A box or an operator with its text and its tooltip."""
     classes = f"node {node.kind}{' result' if node.is_result else ''}"
     data = "".join(
@@ -157,7 +169,7 @@ def draw_node(node: DrawnNode, explanation: Explanation) -> str:
         texts.append(
             f'<text class="{line.role}" x="{centre:g}" y="{y - line.height * 0.29:.1f}">{typeset(line)}</text>'
         )
-    return f'<g class="{classes}"{data}>{tooltip(node, explanation)}{draw_shape(node)}{"".join(texts)}</g>'
+    return f'<g class="{classes}"{data}>{tip}{draw_shape(node)}{"".join(texts)}</g>'
 
 
 def typeset(line: Line) -> str:
@@ -214,6 +226,11 @@ def legend_entries(explanation: Explanation, drawing: Drawing) -> list[tuple[str
         entries.append(("local", "local derivative"))
     if any(edge.backward for edge in drawing.edges):
         entries.append(("loop", "next round of a loop"))
+    return measure_legend(entries)
+
+
+def measure_legend(entries: list[tuple[str, str]]) -> list[tuple[str, str, float]]:
+    """The entries of a legend with the width that each needs."""
     return [(kind, words, 30.0 + text_extent(words) * 12 + 20.0) for kind, words in entries]
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from wengert.core.absent import missing
 from wengert.core.namespaces import lazy_names, load_name
 
 LAZY = lazy_names(
@@ -32,7 +33,7 @@ __all__ = sorted(LAZY)
 
 def __getattr__(name: str) -> Any:
     if name not in LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise missing("wengert.nn.functional", name)
     return load_name(globals(), name)
 
 

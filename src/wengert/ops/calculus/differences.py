@@ -7,7 +7,7 @@ convolutions.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
@@ -15,6 +15,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.kinds import case, keep_params, multilinear
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
@@ -52,12 +53,14 @@ def inexact(x: Any) -> Any:
 
 
 @implements(np.diff)
-def diff(a: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+def diff(a: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None, **foreign: Never) -> Any:
     """The n-th differences of neighbours along an axis.
 
     >>> diff([1.0, 4.0, 9.0, 16.0])
     array([3., 5., 7.])
     """
+    if foreign:
+        refuse_keywords(foreign)
     a = as_operand(a)
     if n == 0:
         return a

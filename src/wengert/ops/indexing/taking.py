@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import implements
 from wengert.core.errors import refuse_out, user_error
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.infer import data_dependent_shape
 from wengert.core.kinds import case, describe, nondifferentiable
 from wengert.core.primitive import as_operand
@@ -43,12 +44,16 @@ def _within(indices: Any, n: int, mode: str) -> Any:
 
 
 @implements(np.take)
-def take(a: Any, /, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise") -> Any:
+def take(
+    a: Any, /, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise", **foreign: Never
+) -> Any:
     """The elements, or slices along an axis, at these indices.
 
     >>> take([1.0, 2.0, 3.0], [2, 0])
     array([3., 1.])
     """
+    if foreign:
+        refuse_keywords(foreign)
     refuse_out(out)
     a, axis = along(a, axis)
     return getitem(a, (slice(None),) * axis + (_within(indices, a.shape[axis], mode),))
@@ -70,12 +75,14 @@ def key_along(shape: tuple[int, ...], indices: Any, axis: int) -> tuple:
 
 
 @implements(np.take_along_axis)
-def take_along_axis(arr: Any, /, indices: Any, axis: int | None = -1) -> Any:
+def take_along_axis(arr: Any, /, indices: Any, axis: int | None = -1, **foreign: Never) -> Any:
     """The elements at `indices` along an axis, row by row; for the results of `argsort` and `argmax`.
 
     >>> take_along_axis(np.array([[3.0, 1.0]]), np.array([[1, 0]]), axis=1)
     array([[1., 3.]])
     """
+    if foreign:
+        refuse_keywords(foreign)
     arr = as_operand(arr)
     if axis is None:
         arr, axis = reshape(arr, (-1,)), 0

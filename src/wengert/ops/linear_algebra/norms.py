@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import inf
 from operator import index
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.kinds import case, reduction
 from wengert.core.primitive import as_operand
 from wengert.ops.contraction import einsum, products
@@ -60,7 +61,9 @@ _norm = reduction(
 
 
 @implements(np.linalg.norm)
-def norm(x: Any, ord: Any = None, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
+def norm(
+    x: Any, ord: Any = None, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, **foreign: Never
+) -> Any:
     """The norm of vectors along one axis, or of matrices along two.
 
     Where the 2-norm is 0, its derivative is taken to be 0.
@@ -68,6 +71,8 @@ def norm(x: Any, ord: Any = None, axis: int | tuple[int, ...] | None = None, kee
     >>> norm([3.0, 4.0])
     np.float64(5.0)
     """
+    if foreign:
+        refuse_keywords(foreign)
     x = as_operand(x)
     if not isinstance(x, Array):
         return np.linalg.norm(x, ord, axis, keepdims)

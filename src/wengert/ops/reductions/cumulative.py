@@ -7,13 +7,14 @@ it is exact where factors are zero.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
 from wengert.core.array import UFUNC_METHODS, implements
 from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import PRODUCT
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.kinds import case, general, linear, reduction, shift_axis
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import multiply
@@ -60,12 +61,15 @@ def prod(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = True,
+    **foreign: Never,
 ) -> Any:
     """The product of the elements.
 
     >>> float(prod([2.0, 3.0, 4.0]))
     24.0
     """
+    if foreign:
+        refuse_keywords(foreign)
     refuse_out(out)
     a = apply_mask(as_operand(a), where, 1)
     product = _prod(a if dtype is None else astype(a, dtype), axis=axes_of(a, axis), keepdims=keepdims)
@@ -121,22 +125,26 @@ _cumprod = general(
 
 
 @implements(np.cumsum)
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None, **foreign: Never) -> Any:
     """The sums of all elements up to each one.
 
     >>> cumsum([1.0, 2.0, 3.0])
     array([1., 3., 6.])
     """
+    if foreign:
+        refuse_keywords(foreign)
     return _accumulate(_cumsum, a, axis, dtype, out)
 
 
 @implements(np.cumprod)
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None, **foreign: Never) -> Any:
     """The products of all elements up to each one.
 
     >>> cumprod([1.0, 2.0, 3.0])
     array([1., 2., 6.])
     """
+    if foreign:
+        refuse_keywords(foreign)
     return _accumulate(_cumprod, a, axis, dtype, out)
 
 

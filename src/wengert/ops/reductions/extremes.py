@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -11,6 +11,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from wengert.core.array import UFUNC_METHODS, implements
 from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import Facts
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.kinds import reduction, shift_axis
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.choices import has_zero, where
@@ -63,25 +64,43 @@ _min = reduction("min", _furthest(np.minimum, -0.0), _extreme, cases=CASES, fact
 
 @implements(np.max, np.amax)
 def max(
-    a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    a: Any,
+    /,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+    **foreign: Never,
 ) -> Any:
     """The largest element, or the number `initial` if that is larger.
 
     >>> max([[1.0, 5.0], [4.0, 2.0]], axis=0)
     array([4., 5.])
     """
+    if foreign:
+        refuse_keywords(foreign)
     return furthest(_max, a, axis, out, keepdims, initial, where)
 
 
 @implements(np.min, np.amin)
 def min(
-    a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    a: Any,
+    /,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+    **foreign: Never,
 ) -> Any:
     """The smallest element, or the number `initial` if that is smaller.
 
     >>> min([[1.0, 5.0], [4.0, 2.0]], axis=0)
     array([1., 2.])
     """
+    if foreign:
+        refuse_keywords(foreign)
     return furthest(_min, a, axis, out, keepdims, initial, where)
 
 
@@ -107,12 +126,16 @@ def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> 
 
 
 @implements(np.median)
-def median(a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+def median(
+    a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False, **foreign: Never
+) -> Any:
     """The middle value, or the mean of the two middle ones; NaN if there is a NaN or nothing at all.
 
     >>> float(median([5.0, 1.0, 2.0]))
     2.0
     """
+    if foreign:
+        refuse_keywords(foreign)
     refuse_out(out)
     a = as_operand(a)
     axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
@@ -143,23 +166,27 @@ _argmin = discrete_reduction("argmin", np.argmin, batch=shift_axis, cases=INDEX_
 
 
 @implements(np.argmax)
-def argmax(a: Any, /, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
+def argmax(a: Any, /, axis: int | None = None, out: None = None, *, keepdims: bool = False, **foreign: Never) -> Any:
     """The index of the largest element, in the flattened array if no axis is given.
 
     >>> argmax([[1.0, 5.0], [4.0, 2.0]], axis=1)
     array([1, 0])
     """
+    if foreign:
+        refuse_keywords(foreign)
     refuse_out(out)
     return _find_index(_argmax, a, axis, keepdims)
 
 
 @implements(np.argmin)
-def argmin(a: Any, /, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
+def argmin(a: Any, /, axis: int | None = None, out: None = None, *, keepdims: bool = False, **foreign: Never) -> Any:
     """The index of the smallest element, in the flattened array if no axis is given.
 
     >>> argmin([[1.0, 5.0], [4.0, 2.0]], axis=1)
     array([0, 1])
     """
+    if foreign:
+        refuse_keywords(foreign)
     refuse_out(out)
     return _find_index(_argmin, a, axis, keepdims)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
 from wengert.core.array import UFUNC_METHODS, implements
 from wengert.core.errors import refuse_out
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.kinds import shift_axes
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.predicates import STEPS, TRUTH
@@ -29,36 +30,46 @@ _count_nonzero = discrete_reduction(
 
 
 @implements(np.all)
-def all(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
+def all(
+    a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True, **foreign: Never
+) -> Any:
     """Whether all elements are true.
 
     >>> all([[True, False], [True, True]], axis=1)
     array([False,  True])
     """
+    if foreign:
+        refuse_keywords(foreign)
     refuse_out(out)
     a = apply_mask(as_operand(a), where, True)
     return _all(a, axis=axes_of(a, axis), keepdims=keepdims)
 
 
 @implements(np.any)
-def any(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
+def any(
+    a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True, **foreign: Never
+) -> Any:
     """Whether some element is true.
 
     >>> any([[True, False], [False, False]], axis=1)
     array([ True, False])
     """
+    if foreign:
+        refuse_keywords(foreign)
     refuse_out(out)
     a = apply_mask(as_operand(a), where, False)
     return _any(a, axis=axes_of(a, axis), keepdims=keepdims)
 
 
 @implements(np.count_nonzero)
-def count_nonzero(a: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def count_nonzero(a: Any, /, axis: Axis = None, *, keepdims: bool = False, **foreign: Never) -> Any:
     """The number of elements that are not zero.
 
     >>> count_nonzero([[0, 1], [2, 3]], axis=1)
     array([1, 2])
     """
+    if foreign:
+        refuse_keywords(foreign)
     a = as_operand(a)
     return _count_nonzero(a, axis=axes_of(a, axis), keepdims=keepdims)
 

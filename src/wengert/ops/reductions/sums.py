@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable
 from math import inf
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -13,6 +13,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from wengert.core.array import UFUNC_METHODS, Array, implements
 from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import FLAT, Facts
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.kinds import elementwise, linear, reduction, shift_axes
 from wengert.core.native import for_reductions
 from wengert.core.primitive import as_operand
@@ -81,12 +82,15 @@ def sum(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = True,
+    **foreign: Never,
 ) -> Any:
     """The sum of the elements, over all axes or the given ones.
 
     >>> sum([[1.0, 2.0], [3.0, 4.0]], axis=0)
     array([4., 6.])
     """
+    if foreign:
+        refuse_keywords(foreign)
     refuse_out(out)
     a = apply_mask(as_operand(a), where, 0)
     total = _sum(a if dtype is None else astype(a, dtype), axis=axes_of(a, axis), keepdims=keepdims)
@@ -95,13 +99,23 @@ def sum(
 
 @implements(np.mean)
 def mean(
-    a: Any, /, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True
+    a: Any,
+    /,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    **foreign: Never,
 ) -> Any:
     """The arithmetic mean.
 
     >>> mean([[1.0, 3.0], [5.0, 7.0]], axis=0)
     array([3., 5.])
     """
+    if foreign:
+        refuse_keywords(foreign)
     a = as_operand(a)
     if where is True and dtype is None and out is None and a.dtype.kind in "fc" and a.size:
         return _mean(a, axis=axes_of(a, axis), keepdims=keepdims)
@@ -154,12 +168,15 @@ def var(
     keepdims: bool = False,
     *,
     correction: float | None = None,
+    **foreign: Never,
 ) -> Any:
     """The variance, with `ddof` subtracted from the number of elements.
 
     >>> float(var([1.0, 3.0]))
     1.0
     """
+    if foreign:
+        refuse_keywords(foreign)
     refuse_out(out)
     a = as_operand(a)
     a = a if dtype is None else astype(a, dtype)
@@ -192,12 +209,15 @@ def std(
     keepdims: bool = False,
     *,
     correction: float | None = None,
+    **foreign: Never,
 ) -> Any:
     """The standard deviation. Where it is 0, its derivative is taken as 0.
 
     >>> float(std([1.0, 3.0]))
     1.0
     """
+    if foreign:
+        refuse_keywords(foreign)
     return root(var(a, axis, dtype, out, ddof, keepdims, correction=correction))
 
 
@@ -220,7 +240,7 @@ _logsumexp = reduction(
 )
 
 
-def logsumexp(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def logsumexp(a: Any, axis: Axis = None, *, keepdims: bool = False, **foreign: Never) -> Any:
     """log(sum(exp(a))), without overflow; of complex numbers on the principal branch.
 
     The gradient is zero where all elements are -inf.
@@ -228,6 +248,8 @@ def logsumexp(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
     >>> float(logsumexp([1000.0, 1000.0]))
     1000.6931471805599
     """
+    if foreign:
+        refuse_keywords(foreign)
     a = as_operand(a)
     a = a if a.dtype.kind in "fc" else astype(a, float)
     return _logsumexp(a, axis=axes_of(a, axis), keepdims=keepdims)

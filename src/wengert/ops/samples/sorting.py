@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from operator import index
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Never
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.kinds import case, nondifferentiable, shift_axis
 from wengert.core.native import for_sorting
 from wengert.core.primitive import as_operand
@@ -104,6 +105,7 @@ def sort(
     *,
     stable: bool | None = None,
     descending: bool = False,
+    **foreign: Never,
 ) -> Any:
     """A sorted copy.
 
@@ -112,6 +114,8 @@ def sort(
     >>> sort([3.0, 1.0, 2.0])
     array([1., 2., 3.])
     """
+    if foreign:
+        refuse_keywords(foreign)
     a, axis = _line(a, axis, order)
     if isinstance(a, Array):
         return permute(a, _order(a, axis, _kind(kind, stable), descending), axis)
@@ -129,6 +133,7 @@ def argsort(
     *,
     stable: bool | None = None,
     descending: bool = False,
+    **foreign: Never,
 ) -> Any:
     """The indices that sort an array.
 
@@ -137,6 +142,8 @@ def argsort(
     >>> argsort([3.0, 1.0, 2.0])
     array([1, 2, 0])
     """
+    if foreign:
+        refuse_keywords(foreign)
     a, axis = _line(_at_least_a_row(a), axis, order)
     return _order(a, axis, _kind(kind, stable), descending)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import refuse_out, user_error
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.primitive import as_operand
 from wengert.ops.calculus.differences import inexact
 from wengert.ops.contraction.products import matmul
@@ -173,6 +174,7 @@ def quantile(
     keepdims: bool = False,
     *,
     weights: Any = None,
+    **foreign: Never,
 ) -> Any:
     """The q-th quantiles by any of NumPy's methods.
 
@@ -181,6 +183,8 @@ def quantile(
     >>> float(quantile([1.0, 2.0, 4.0], 0.75))
     3.0
     """
+    if foreign:
+        refuse_keywords(foreign)
     return _quantile(a, q, 1, axis, out, method, keepdims, weights, False)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import mul
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
@@ -12,6 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from wengert.core.array import Array, check_device, implements
 from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import MOVES, PART, Facts
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.kinds import case, linear, nondifferentiable, shift_axis
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
@@ -122,12 +123,16 @@ def atleast_3d(*arys: Any) -> Any:
 
 
 @implements(np.stack)
-def stack(arrays: Any, /, axis: int = 0, out: None = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+def stack(
+    arrays: Any, /, axis: int = 0, out: None = None, *, dtype: Any = None, casting: Any = "same_kind", **foreign: Never
+) -> Any:
     """Join arrays of one shape along a new axis.
 
     >>> stack([[1, 2], [3, 4]], axis=1).tolist()
     [[1, 3], [2, 4]]
     """
+    if foreign:
+        refuse_keywords(foreign)
     refuse_out(out)
     parts = [as_operand(a) for a in arrays]
     if not parts:
@@ -138,12 +143,14 @@ def stack(arrays: Any, /, axis: int = 0, out: None = None, *, dtype: Any = None,
 
 
 @implements(np.unstack)
-def unstack(x: Any, /, *, axis: int = 0) -> tuple:
+def unstack(x: Any, /, *, axis: int = 0, **foreign: Never) -> tuple:
     """The slices of an array along an axis, as a tuple.
 
     >>> unstack([[1, 2], [3, 4]])
     (array([1, 2]), array([3, 4]))
     """
+    if foreign:
+        refuse_keywords(foreign)
     x = as_operand(x)
     return _unstack(x, axis=normalize_axis_index(axis, x.ndim))
 

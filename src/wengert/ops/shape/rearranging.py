@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from operator import index
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
@@ -13,6 +13,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from wengert.core.array import implements
 from wengert.core.errors import user_error
 from wengert.core.facts import MOVES, PART, VIEW
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.kinds import case, linear, shift_axes, shift_axis
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
@@ -142,12 +143,16 @@ _split: Callable = linear(
 
 
 @implements(np.concatenate)
-def concatenate(arrays: Any, /, axis: int | None = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+def concatenate(
+    arrays: Any, /, axis: int | None = 0, *, dtype: Any = None, casting: Any = "same_kind", **foreign: Never
+) -> Any:
     """Arrays joined along an existing axis.
 
     >>> concatenate([[1.0, 2.0], [3.0]])
     array([1., 2., 3.])
     """
+    if foreign:
+        refuse_keywords(foreign)
     parts = [as_operand(a) for a in arrays]
     if not parts:
         raise user_error(ValueError, "Need at least one array to concatenate")
@@ -161,12 +166,14 @@ def concatenate(arrays: Any, /, axis: int | None = 0, *, dtype: Any = None, cast
 
 
 @implements(np.repeat)
-def repeat(a: Any, /, repeats: Any, axis: int | None = None) -> Any:
+def repeat(a: Any, /, repeats: Any, axis: int | None = None, **foreign: Never) -> Any:
     """Each element repeated: `repeats` is one number, or one for each element along the axis.
 
     >>> repeat([1, 2, 3], [0, 1, 2]).tolist()
     [2, 3, 3]
     """
+    if foreign:
+        refuse_keywords(foreign)
     a, axis = along(a, axis)
     lead, length, trail = a.shape[:axis], a.shape[axis], a.shape[axis + 1 :]
     if np.size(repeats) != 1:
@@ -177,12 +184,14 @@ def repeat(a: Any, /, repeats: Any, axis: int | None = None) -> Any:
 
 
 @implements(np.flip)
-def flip(m: Any, /, axis: Axes | None = None) -> Any:
+def flip(m: Any, /, axis: Axes | None = None, **foreign: Never) -> Any:
     """An array with its elements in reverse order along axes, all if none is given.
 
     >>> flip([1, 2, 3])
     array([3, 2, 1])
     """
+    if foreign:
+        refuse_keywords(foreign)
     m = as_operand(m)
     return _flip(m, axis=tuple(range(m.ndim)) if axis is None else normalize_axis_tuple(axis, m.ndim))
 
@@ -214,12 +223,14 @@ def flipud(m: Any) -> Any:
 
 
 @implements(np.roll)
-def roll(a: Any, /, shift: Axes, axis: Axes | None = None) -> Any:
+def roll(a: Any, /, shift: Axes, axis: Axes | None = None, **foreign: Never) -> Any:
     """An array with its elements moved along axes; those that leave at the end come in at the front.
 
     >>> roll([1, 2, 3], 1)
     array([3, 1, 2])
     """
+    if foreign:
+        refuse_keywords(foreign)
     a = as_operand(a)
     if axis is None:
         return _reshape(roll(ravel(a), shift, 0), shape=a.shape)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from math import prod
 from operator import index
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
@@ -17,6 +17,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
 from wengert.core.facts import VIEW
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.kinds import case, linear, shift_axes
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
@@ -134,12 +135,14 @@ def along(a: Any, axis: int | None) -> tuple[Any, int]:
 
 
 @implements(np.squeeze)
-def squeeze(a: Any, /, axis: Axes | None = None) -> Any:
+def squeeze(a: Any, /, axis: Axes | None = None, **foreign: Never) -> Any:
     """An array without its axes of length one, all or the given ones.
 
     >>> squeeze([[1.0, 2.0]])
     array([1., 2.])
     """
+    if foreign:
+        refuse_keywords(foreign)
     a = as_operand(a)
     if axis is None:
         return _reshape(a, shape=tuple(n for n in a.shape if n != 1))
@@ -154,12 +157,14 @@ def squeeze(a: Any, /, axis: Axes | None = None) -> Any:
 
 
 @implements(np.expand_dims)
-def expand_dims(a: Any, /, axis: Axes = 0) -> Any:
+def expand_dims(a: Any, /, axis: Axes = 0, **foreign: Never) -> Any:
     """An array with new axes of length one.
 
     >>> expand_dims([1.0, 2.0], 0).shape
     (1, 2)
     """
+    if foreign:
+        refuse_keywords(foreign)
     if isinstance(axis, int) and -3 < axis < 0 and a.__class__ is np.ndarray and a.ndim:  # much faster than to reshape
         return a[..., None] if axis == -1 else a[..., None, :]
     a = as_operand(a)
@@ -198,12 +203,14 @@ def matrix_transpose(x: Any, /) -> Any:
 
 
 @implements(np.swapaxes)
-def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+def swapaxes(a: Any, axis1: int, axis2: int, **foreign: Never) -> Any:
     """An array with two axes exchanged.
 
     >>> swapaxes([[1, 2], [3, 4]], 0, 1).tolist()
     [[1, 3], [2, 4]]
     """
+    if foreign:
+        refuse_keywords(foreign)
     a = as_operand(a)
     axes = list(range(a.ndim))
     i, j = normalize_axis_index(axis1, a.ndim), normalize_axis_index(axis2, a.ndim)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from operator import index
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import implements
 from wengert.core.errors import user_error
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.primitive import as_operand
 from wengert.ops.shape.rearranging import _spans, _split
 
@@ -17,12 +18,14 @@ __all__ = ["array_split", "dsplit", "hsplit", "split", "vsplit"]
 
 
 @implements(np.array_split)
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0, **foreign: Never) -> list:
     """Parts of an array along an axis, which need not be equally long.
 
     >>> array_split([1, 2, 3, 4, 5], 2)
     [array([1, 2, 3]), array([4, 5])]
     """
+    if foreign:
+        refuse_keywords(foreign)
     ary = as_operand(ary)
     axis = normalize_axis_index(axis, ary.ndim)
     length = ary.shape[axis]
@@ -41,12 +44,14 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
 
 
 @implements(np.split)
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
+def split(ary: Any, indices_or_sections: Any, axis: int = 0, **foreign: Never) -> list:
     """Equal parts of an array along an axis, or the parts between indices.
 
     >>> split([1, 2, 3], [1])
     [array([1]), array([2, 3])]
     """
+    if foreign:
+        refuse_keywords(foreign)
     ary = as_operand(ary)
     if not np.ndim(indices_or_sections) and ary.shape[axis] % indices_or_sections:
         raise user_error(ValueError, "Array split does not result in an equal division")

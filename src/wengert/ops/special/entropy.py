@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
 from wengert.core.facts import FLAT
+from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.kinds import case, describe, elementwise, general, nondifferentiable, shift_axes
 from wengert.core.native import for_rows
 from wengert.core.primitive import as_operand
@@ -166,22 +167,26 @@ softmax_weights = _softmax_operation("softmax_weights", _weights)
 _softmax = _softmax_operation("softmax", _proportions)
 
 
-def softmax(x: Any, axis: Axis = None) -> Any:
+def softmax(x: Any, axis: Axis = None, **foreign: Never) -> Any:
     """exp(x) / sum(exp(x)) along the axes, without overflow.
 
     >>> softmax([1000.0, 1000.0])
     array([0.5, 0.5])
     """
+    if foreign:
+        refuse_keywords(foreign)
     x = _inexact(x)
     return _softmax(x, axis=axes_of(x, axis))
 
 
-def log_softmax(x: Any, axis: Axis = None) -> Any:
+def log_softmax(x: Any, axis: Axis = None, **foreign: Never) -> Any:
     """x - logsumexp(x) along the axes, accurate beside the largest x.
 
     >>> log_softmax([1.0, 1.0])
     array([-0.69314718, -0.69314718])
     """
+    if foreign:
+        refuse_keywords(foreign)
     x = _inexact(x)
     x = x - _offset(x, axis=axes_of(x, axis))
     return x - sums.logsumexp(x, axis, keepdims=True)

@@ -1,11 +1,11 @@
-"""The traces as HTML for a notebook or a page of documentation, in light or dark colours as that has."""
+"""The traces as tables in HTML for a notebook or a page of documentation, in light or dark colours as that has."""
 
 from __future__ import annotations
 
 import html
 import re
 
-from wengert.explain.explanation import Explanation, writes
+from wengert.explain.explanation import Explanation
 from wengert.explain.tables.equations import Equation, Equations
 from wengert.explain.tables.names import BAR, DOT
 from wengert.explain.tables.plain_text import columns, natural_width
@@ -36,7 +36,6 @@ html[theme="dark"] .wengert-trace {{ {DARK} }}
 </style>"""
 
 
-@writes("fragment")
 def write_fragment(explanation: Explanation, limit: int | None = LIMIT) -> str:
     """The tables with their style sheet."""
     lines = Equations(explanation)

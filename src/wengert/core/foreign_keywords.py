@@ -1,0 +1,73 @@
+"""Keywords and arguments of other systems, and what to write instead. `docs/coming_from.py` makes a page of it.
+
+Functions that users of other systems call with these keywords collect what they do not know in `**foreign`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn
+
+from wengert.core.errors import user_error
+
+
+class Keyword(NamedTuple):
+    """What is written instead of a keyword, and who has it."""
+
+    peers: str
+    instead: str
+
+
+KEYWORDS = {
+    "dim": Keyword("torch", "axis"),
+    "dims": Keyword("torch", "axis"),
+    "keepdim": Keyword("torch", "keepdims"),
+    "dim0": Keyword("torch", "axis1"),
+    "dim1": Keyword("torch", "axis2"),
+    "dimension": Keyword("jax.lax", "axis"),
+    "unbiased": Keyword("torch", "ddof: ddof=1 is unbiased=True, and ddof=0, the default, is unbiased=False"),
+    "device": Keyword("torch, jax", "no device: arrays are on the CPU"),
+    "layout": Keyword("torch", "no layout: arrays are dense"),
+    "memory_format": Keyword("torch", "no memory format: the layout in memory is not specified"),
+    "pin_memory": Keyword("torch", "no pin_memory: arrays are on the CPU"),
+    "generator": Keyword("torch", "rng = wg.random.default_rng(seed), and its methods"),
+    "promote_integers": Keyword("jax.numpy", "dtype"),
+    "in_dims": Keyword("torch.func", "in_axes"),
+    "out_dims": Keyword("torch.func", "out_axes"),
+    "randomness": Keyword("torch.func", "draws of a generator in the function"),
+    "argnum": Keyword("autograd", "argnums"),
+    "allow_int": Keyword("jax", "floating-point arguments"),
+    "donate_argnums": Keyword("jax", "nothing: temporary memory is reused"),
+    "donate_argnames": Keyword("jax", "nothing: temporary memory is reused"),
+    "fullgraph": Keyword("torch", "nothing: a function is always compiled as a whole"),
+    "dynamic": Keyword("torch", "nothing: a function is compiled for each shape"),
+    "backend": Keyword("torch, jax", "nothing: there is one compiler"),
+    "inline": Keyword("jax", "nothing: compiled functions that call each other become one"),
+    "use_reentrant": Keyword("torch", "nothing: there is one kind of checkpoint"),
+}
+"""By name."""
+
+
+def refuse_keywords(foreign: dict[str, Any]) -> NoReturn:
+    """Raise for keywords that the calling function does not have."""
+    function, keyword = sys._getframe(1).f_code.co_name, next(iter(foreign))
+    known = KEYWORDS.get(keyword)
+    raise user_error(
+        TypeError,
+        f"{function}() got an unexpected keyword argument {keyword!r}",
+        f"In place of that of {known.peers}, use {known.instead}." if known else "",
+    )
+
+
+def refuse_sizes(make: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> None:
+    """Raise for a call of NumPy's function that makes an array, and failed: `zeros(3, 4)` or a foreign keyword."""
+    name = make.__name__
+    if len(args) > 1 and all(isinstance(n, int) for n in args):
+        raise user_error(
+            TypeError, f"{name}() takes the shape as one argument", f"Write wg.{name}({args}), not wg.{name}{args}."
+        ) from error
+    for keyword in kwargs.keys() & KEYWORDS.keys():
+        known = KEYWORDS[keyword]
+        what = f"{name}() got an unexpected keyword argument {keyword!r}"
+        raise user_error(TypeError, what, f"In place of that of {known.peers}, use {known.instead}.") from error

@@ -6,6 +6,7 @@ import doctest
 import inspect
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -48,7 +49,7 @@ def families() -> dict[str, ModuleType]:
     found: dict[str, ModuleType] = {}
     for module in stubs.MODULES:
         prefix = module.__name__.replace("wengert", "wg")
-        found |= {f"{prefix}.{name}": sys.modules[path] for name, path in stubs.origins(module).items() if path}
+        found |= {f"{prefix}.{name}": import_module(path) for name, path in stubs.origins(module).items() if path}
     return found
 
 

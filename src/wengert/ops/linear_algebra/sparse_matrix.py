@@ -37,7 +37,7 @@ def own_integers(x: np.ndarray) -> np.ndarray:
     return x
 
 
-class Layout:
+class RowLayout:
     """Where the elements of a sparse matrix are: their columns, row by row, and the start of each row.
 
     If it is `transposed`, they are those of the transpose.
@@ -52,9 +52,9 @@ class Layout:
         """The numbers of rows and columns of the matrix."""
         return self.stored_shape[::-1] if self.transposed else self.stored_shape
 
-    def transpose(self) -> Layout:
+    def transpose(self) -> RowLayout:
         """The layout of the transpose, with the same elements."""
-        return Layout(self.columns, self.starts, self.stored_shape, not self.transposed)
+        return RowLayout(self.columns, self.starts, self.stored_shape, not self.transposed)
 
     @cached_property
     def digest(self) -> bytes:
@@ -65,7 +65,7 @@ class Layout:
         return digest.digest()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Layout) and (self is other or self.digest == other.digest)
+        return isinstance(other, RowLayout) and (self is other or self.digest == other.digest)
 
     def __hash__(self) -> int:
         return hash(self.digest)
@@ -91,7 +91,7 @@ class SparseMatrix(Branch):
     __array_ufunc__ = None  # so that NumPy's arrays leave `x @ S` to this class
     __array_priority__ = 100.0
 
-    def __init__(self, data: Any, layout: Layout):
+    def __init__(self, data: Any, layout: RowLayout):
         self.data, self.layout = data, layout
 
     def open_branch(self) -> tuple[Any, dict[str, Any]]:
@@ -199,7 +199,7 @@ def sparse(matrix: Any, shape: Shape | None = None) -> SparseMatrix:
         if not rows.has_canonical_format:
             rows = rows.copy()
             rows.sum_duplicates()
-        return SparseMatrix(rows.data, Layout(rows.indices, rows.indptr, rows.shape))
+        return SparseMatrix(rows.data, RowLayout(rows.indices, rows.indptr, rows.shape))
     try:
         values, (at_rows, at_columns) = matrix
     except (TypeError, ValueError):
@@ -224,7 +224,7 @@ def from_triplets(values: Any, rows: np.ndarray, columns: np.ndarray, shape: Sha
         raise user_error(ValueError, f"A sparse matrix of shape {shape} has no element at one of the positions")
     offsets, slots = np.unique(rows.astype(np.int64) * width + columns, return_inverse=True)
     starts = np.searchsorted(offsets, np.arange(height + 1) * width)
-    layout = Layout(offsets % max(width, 1), starts, (height, width))
+    layout = RowLayout(offsets % max(width, 1), starts, (height, width))
     if len(offsets) == len(slots):
         data = gather(values, np.argsort(slots), key=Index((Hole.ARRAY,)))
     else:

@@ -357,13 +357,13 @@ def batch_product_elements(
     if any(mine[2:]):
         return None
     x, y = (v if m else repeat_value(v, n) for v, m in zip(values[:2], mine, strict=False))
-    rows, width = params["shape"]
+    columns, starts, (rows, width) = values[2], values[3], params["shape"]
     out = primitive.op(
         *[reshape(v, (-1, *v.shape[2:])) for v in (x, y)],
-        *repeat_layout(*values[2:], width, n),
+        *repeat_layout(columns, starts, width, n),
         shape=(n * rows, n * width),
     )
-    return reshape(out, (n, len(values[2])))
+    return reshape(out, (n, len(columns)))
 
 
 @batching(sparse_solution)

@@ -71,7 +71,7 @@ class Layout:
         return hash(self.digest)
 
     cls = property(lambda self: SparseMatrix)
-    __name__ = property(lambda self: "SparseMatrix")  # type: ignore[assignment]  # of what it makes
+    __name__ = property(lambda self: "SparseMatrix")  # of what it makes
 
     def __call__(self, parts: dict[str, Any]) -> SparseMatrix:
         return SparseMatrix(parts["data"], self)

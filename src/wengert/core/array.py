@@ -85,9 +85,14 @@ def implements(*functions: Callable[..., Any]) -> Callable[[Implementation], Imp
 JOINERS = ((np.c_, "np.c_ (wg.column_stack is for such values)"), (np.r_, "np.r_ (wg.concatenate is for such values)"))
 
 
+def is_in(frame: FrameType, function: str, package: str) -> bool:
+    """Whether a frame is that of a function, by its name, of a package."""
+    return frame.f_code.co_name == function and str(frame.f_globals.get("__name__")).startswith(package)
+
+
 def name_conversion(frame: FrameType) -> str:
     """What a frame of NumPy or SciPy does that converts a value to an array."""
-    if frame.f_code.co_name == "dot" and str(frame.f_globals.get("__name__")).startswith("scipy.sparse.linalg"):
+    if is_in(frame, "dot", "scipy.sparse.linalg"):
         return "A @ x of a LinearOperator (wg.linear_operator(A) @ x is for such values)"
     caller = frame.f_locals.get("self") if frame.f_code.co_name == "__getitem__" else None
     return next((text for joiner, text in JOINERS if joiner is caller), "Conversion to an ndarray")
@@ -224,9 +229,7 @@ class Array(ArrayMethods):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         frame = sys._getframe(1)
-        if frame.f_code.co_name == "_matmul_dispatch" and str(frame.f_globals.get("__name__")).startswith(
-            "scipy.sparse"
-        ):
+        if is_in(frame, "_matmul_dispatch", "scipy.sparse"):
             return np.array(None)  # so SciPy leaves `S @ x` to x
         plain = np.asarray(self._plain(name_conversion(frame)))
         if copy or dtype not in (None, plain.dtype):

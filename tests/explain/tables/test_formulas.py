@@ -200,8 +200,8 @@ def evaluated(text, names):
 
 
 SPECIAL = ("wengert.ops.special", "wengert.ops.scipy")
-UNREADABLE = {p.name for p in ELEMENTWISE if getattr(p.impl, "__module__", "numpy").startswith(SPECIAL)}
-"""Special functions have notations and parameters that would need a reader of their own."""
+UNREADABLE = {p.name for p in ELEMENTWISE if getattr(p.impl, "__module__", "numpy").startswith(SPECIAL)} | {"psum"}
+"""Special functions and collectives have notations and parameters that would need a reader of their own."""
 
 
 @by_name([p for p in ELEMENTWISE if p.name not in UNREADABLE])

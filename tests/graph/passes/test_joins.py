@@ -39,3 +39,18 @@ def test_many_pieces_are_joined_in_groups():
     after = join_pieces(graph).validate()
     assert max(len(node.args) for node in after.operations) == MOST_PIECES
     np.testing.assert_array_equal(after.evaluate(x), graph.evaluate(x))
+
+
+def test_pieces_of_fewer_axes_than_the_sum():
+    """The cotangent of a row of a matrix with one row is added without a reshape, if it broadcasts."""
+
+    def f(x):
+        v = wg.zeros(3)
+        for k in range(3):
+            v[k] = np.ravel(x)[k] ** 2 + (v[k - 1] if k else 0.0)
+        return np.sum(np.sin(v) * np.arange(3.0)) + np.sum(x * 2.0)
+
+    x = X[None, 3:6]
+    expected = wg.trace(wg.grad(f), x).evaluate(x)
+    np.testing.assert_allclose(optimize(wg.trace(wg.grad(f), x)).validate().evaluate(x), expected, rtol=1e-15)
+    np.testing.assert_allclose(wg.compile(wg.grad(f))(x), expected, rtol=1e-14)

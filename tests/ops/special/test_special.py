@@ -198,12 +198,15 @@ for _n in (0, 1, 2, 5):
     _both = (lambda x, n=_n: special.expn(n, x)), (lambda x, n=_n: mpmath.expint(n, x))
     ACCURACY[f"expn {_n}"] = (*_both, decades((-3, 2)), 1e-13, 50)
 
-for _a, _b, _c in ((0.5, 1.5, 2.5), (-2, 3.3, 0.7), (1, 1, 2)):
-    _both = (
-        lambda z, p=(_a, _b, _c): special.hyp2f1(*p, z),
-        lambda z, p=(_a, _b, _c): mpmath.hyp2f1(*p, z),
-    )
-    ACCURACY[f"hyp2f1 {_a} {_b} {_c}"] = (*_both, uniform((-5, 0.95)), 1e-10, 50)
+
+def hypergeometric_functions(a, b, c):
+    """Gauss's function here, and in mpmath."""
+    return (lambda z: special.hyp2f1(a, b, c, z)), (lambda z: mpmath.hyp2f1(a, b, c, z))
+
+
+for _parameters in ((0.5, 1.5, 2.5), (-2, 3.3, 0.7), (1, 1, 2)):
+    _both = hypergeometric_functions(*_parameters)
+    ACCURACY[f"hyp2f1 {_parameters}"] = (*_both, uniform((-5, 0.95)), 1e-10, 50)
 
 
 def bessel_functions(name, order):

@@ -24,23 +24,22 @@ COST = 4
 
 def can_multiply(node: Operation) -> bool:
     """Whether the numbers are of one native dtype, and the positions are known, so that all reads are inside."""
-    x, y, columns, starts = node.args
+    x, y, columns, counts = node.args
     if not (x.dtype == y.dtype == node.dtype and node.dtype in FLOATS and x.size and y.size):
         return False
-    return not any(map(is_immediate, node.args)) and are_inside(columns, starts, node.params["shape"])
+    return not any(map(is_immediate, node.args)) and are_inside(columns, counts, node.params["shape"])
 
 
-def are_inside(columns: object, starts: object, shape: tuple[int, int]) -> bool:
-    """Whether columns and starts are known, and those of a matrix of this shape."""
-    if not isinstance(columns, Constant) or not isinstance(starts, Constant):
+def are_inside(columns: object, counts: object, shape: tuple[int, int]) -> bool:
+    """Whether columns and counts are known, and those of a matrix of this shape."""
+    if not isinstance(columns, Constant) or not isinstance(counts, Constant):
         return False
-    at, begin = np.asarray(columns.value), np.asarray(starts.value)
+    at, many = np.asarray(columns.value), np.asarray(counts.value)
     return bool(
-        {at.dtype.str, begin.dtype.str} <= {"<i4", "<i8"}
-        and len(begin) == shape[0] + 1
-        and begin[0] == 0
-        and begin[-1] == len(at)
-        and np.all(np.diff(begin) >= 0)
+        {at.dtype.str, many.dtype.str} <= {"<i4", "<i8"}
+        and len(many) == shape[0]
+        and many.sum() == len(at)
+        and np.all(many >= 0)
         and np.all((at >= 0) & (at < shape[1]))
     )
 
@@ -66,7 +65,7 @@ class SparseLoop(NamedTuple):
         self.code.store(value, self.code.offset(base, i, self.element))
 
     def read_index(self, base: Lanes, i: Lanes, operand: int) -> Lanes:
-        """An integer of the columns or starts."""
+        """An integer of the columns or counts."""
         type = Type.from_dtype(self.node.args[operand].dtype)
         return self.code.load(self.code.offset(base, i, type), type).to("i64")
 
@@ -74,10 +73,15 @@ class SparseLoop(NamedTuple):
         """Add the lines of the function of a table and a part of the rows."""
         code = self.code
         table, begin, end = [Lanes(code, n, t) for n, t in (("%table", PTR), ("%begin", I64), ("%end", I64))]
-        x, y, columns, starts, out = [code.load(code.offset(table, i, PTR), PTR) for i in range(5)]
+        x, y, columns, counts, out = [code.load(code.offset(table, i, PTR), PTR) for i in range(5)]
+        start = code.variable(I64, 0)
+        with code.loop(0, begin) as row:
+            code.store(code.load(start, I64) + self.read_index(counts, row, 3), start)
         with code.loop(begin, end) as row:
-            first, last = self.read_index(starts, row, 3), self.read_index(starts, row + 1, 3)
+            first = code.load(start, I64)
+            last = first + self.read_index(counts, row, 3)
             getattr(self, how)(x, y, columns, out, row, first, last)
+            code.store(last, start)
 
     def product(self, data: Lanes, x: Lanes, columns: Lanes, out: Lanes, row: Lanes, first: Lanes, last: Lanes) -> None:
         """One row of the result: the sum of its elements times rows of x."""

@@ -14,6 +14,7 @@ from wengert.ops.linear_algebra import (
     gauge,
     least_squares,
     matrix_functions,
+    sparse,
     spectral,
     structured,
     systems,
@@ -99,6 +100,32 @@ def precise_sylvester(mp: Any, x: Any, y: Any, q: Any, of: str) -> Any:  # noqa:
     """Solutions of x X + X y = q, as one linear system."""
     system = np.kron(x, np.eye(len(y), dtype=int)) + np.kron(np.eye(len(x), dtype=int), y.T)
     return as_array(mp.lu_solve(mpmath_matrix(mp, system), mpmath_matrix(mp, q.reshape(-1, 1)))).reshape(q.shape)
+
+
+# Sparse matrices
+
+
+def full_matrix(data: Any, columns: Any, counts: Any, shape: tuple[int, int]) -> np.ndarray:
+    """A sparse matrix with all its zeros."""
+    matrix = np.zeros(shape, object)
+    np.add.at(matrix, (np.repeat(np.arange(shape[0]), counts), columns), data)
+    return matrix
+
+
+digits.enter(
+    lambda mp, data, x, columns, counts, shape: full_matrix(data, columns, counts, shape) @ x, sparse.sparse_product
+)
+digits.enter(
+    lambda mp, data, x, columns, counts, shape: full_matrix(data, columns, counts, shape).T @ x,
+    sparse.sparse_transpose_product,
+)
+
+
+@digits(sparse.sparse_solution)
+def precise_sparse_solution(mp: Any, data: Any, b: Any, columns: Any, counts: Any, transposed: bool) -> Any:
+    """Solutions of sparse systems."""
+    matrix = full_matrix(data, columns, counts, (len(counts), len(counts)))
+    return inverse_of(mp, matrix.T if transposed else matrix) @ b
 
 
 # Factorizations: columns have the signs that LAPACK gives them

@@ -71,7 +71,7 @@ def join(node: Operation, x: Node, y: Node) -> Node | None:
     if value is None:
         return None
     axes = (*first.axes[:axis], range(start, stop), *first.axes[axis + 1 :])
-    return make_node(node, _scatter, value, key=Index(tuple(map(key_part, axes))), shape=node.shape)
+    return make_node(node, _scatter, value, key=Index(tuple(map(key_part, axes))), shape=x.shape)
 
 
 def read_piece(node: Node) -> Piece | None:

@@ -46,10 +46,10 @@ def propagate_matrices(step: OperationStep) -> list[Sets]:
 
 def element_positions(step: OperationStep) -> tuple[np.ndarray, np.ndarray] | None:
     """The row and the column of each element of a sparse matrix; None where they, or vectors, are not known."""
-    columns, starts = step.numbers_of(2), step.numbers_of(3)
-    if columns is None or starts is None or any(len(shape) > 1 for shape in step.shapes):
+    columns, counts = step.numbers_of(2), step.numbers_of(3)
+    if columns is None or counts is None or any(len(shape) > 1 for shape in step.shapes):
         return None
-    return np.repeat(np.arange(len(starts) - 1), np.diff(starts)), columns
+    return np.repeat(np.arange(len(counts)), counts), columns
 
 
 @propagation(sparse_product, sparse_transpose_product)

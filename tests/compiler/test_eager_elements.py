@@ -210,6 +210,28 @@ def test_warnings_of_broadcast_operands(at_once):
         wg.add(x, y)
 
 
+def test_results_that_are_larger_than_all_operands(at_once, native_calls):
+    n = native.GROWING
+    x, y = RNG.normal(size=(n, 1)), RNG.normal(size=(n, 1, 32))
+    wg.multiply(x, y[:, 0])  # as large as an operand, and not large
+    wg.multiply(x[:128], x[:, 0])  # larger, but with less than GROWN elements
+    assert native_calls == []
+    for a, b in ((y, RNG.normal(size=(n, 16, 1))), (x[:, 0], np.ones((native.GROWN // n, n)))):
+        np.testing.assert_array_equal(wg.multiply(a, b), a * b)
+    assert native_calls == [("multiply", True)] * 2
+
+
+@pytest.mark.parametrize(
+    "shapes", [[(4, 1, 3), (5, 1)], [(4, 3), (5, 1)], [(0, 3), (1, 3)], [(), (2, 3)], [(2, 3)] * 3]
+)
+def test_sizes_of_broadcast_operands(shapes):
+    try:
+        expected = np.broadcast(*[np.empty(shape) for shape in shapes]).size
+    except ValueError:
+        expected = 0
+    assert native.broadcast_size([2.0, *[np.empty(shape) for shape in shapes]]) == expected
+
+
 def test_shapes_that_do_not_broadcast(at_once):
     with pytest.raises(ValueError, match="could not be broadcast together"):
         wg.add(np.ones((600, 500)), np.ones((600, 3)))

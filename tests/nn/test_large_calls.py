@@ -20,6 +20,7 @@ FUNCTIONS = {
     "instance_norm": lambda x, w, b: functional.instance_norm(x.reshape(10, 13, WIDTH)),
     "log_softmax": lambda x, w, b: functional.log_softmax(x, dim=0),
     "softmin": lambda x, w, b: functional.softmin(x, 1),
+    "linear": lambda x, w, b: functional.linear(x, wg.stack([w, b * b, w - b]), b[:3]),
     "plain_cross_entropy": lambda x, w, b: functional.cross_entropy(x, np.arange(ROWS) % 7),
 }
 

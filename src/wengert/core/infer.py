@@ -48,7 +48,8 @@ def _infer_cached(primitive: Primitive, operands: tuple[Operand, ...], params: t
 
 def is_elementwise(primitive: Primitive) -> bool:
     """Whether each element of the result depends on one element of each argument."""
-    return primitive.kind == "elementwise" or isinstance(primitive.impl, np.ufunc) and primitive.impl.signature is None
+    impl = getattr(primitive.impl, "ufunc", primitive.impl)
+    return primitive.kind == "elementwise" or isinstance(impl, np.ufunc) and impl.signature is None
 
 
 @lru_cache(1 << 12)

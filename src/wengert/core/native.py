@@ -41,6 +41,10 @@ CHEAP_ARRAY, MODERATE_ARRAY, EXPENSIVE_ARRAY = 1 << 18, 1 << 14, 1 << 13
 where kernels are faster than NumPy, with all that is around them. Arithmetic, roots and extremes are cheap: NumPy has
 vector code for them. Other operations of known cost, such as `where`, are moderate, and functions expensive.
 """
+GROWING, GROWN = 1 << 11, 1 << 20
+"""The least number of elements of an operand of arithmetic whose result may be larger than all operands, and the least
+of such a result in a large call: its rows are short.
+"""
 CHEAP, EXPENSIVE, COMPOSED = 1, 8, 16
 """The nanoseconds that NumPy takes for an element, roughly; functions that it does not have take longer."""
 PULLED = 6
@@ -140,14 +144,16 @@ def compile_time(operations: int) -> int:
 class LargeCalls:
     """The large calls of an elementwise operation.
 
-    `impl` is NumPy's, `nanoseconds` what it takes for an element, and `least` the number of elements of a large call.
-    `spent` is the time that it has spent so far, for each combination of dtypes, which has a kernel of its own.
+    `impl` is NumPy's, `nanoseconds` what it takes for an element, and `least` the number of elements of a large call,
+    or `grown` where the result has more elements than each operand. `spent` is the time so far for each combination of
+    dtypes, which has a kernel of its own.
     """
 
-    __slots__ = ("impl", "least", "nanoseconds", "primitive", "spent")
+    __slots__ = ("grown", "impl", "least", "nanoseconds", "primitive", "spent")
 
     def __init__(self, impl: Callable[..., Any], nanoseconds: int, least: int):
         self.impl, self.nanoseconds, self.least = impl, nanoseconds, least
+        self.grown = GROWN if least == CHEAP_ARRAY else least
         self.primitive: Primitive | None = None  # registered after its implementation is made
         self.spent: dict[tuple[Any, ...], int] = {}
 
@@ -155,7 +161,7 @@ class LargeCalls:
         """The result: of a kernel if that pays, otherwise of NumPy, on all cores if it is a ufunc."""
         global met_large
         size = broadcast_size(operands)
-        if size < self.least:
+        if size < self.least or (size < self.grown and not any(np.size(x) == size for x in operands)):
             return self.impl(*operands, **params)
         met_large = True
         if IS_ON and self.primitive is not None:
@@ -175,10 +181,11 @@ class LargeCalls:
 def broadcast_size(operands: Sequence[Any]) -> int:
     """The number of elements of arrays and numbers, broadcast; 0 where they do not broadcast, which NumPy reports."""
     shapes = {x.shape for x in operands if x.__class__ is np.ndarray}
-    try:
-        return math.prod(shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes))
-    except ValueError:
-        return 0
+    if len(shapes) == 1:
+        return math.prod(shapes.pop())
+    ndim = max(map(len, shapes))
+    extents = list(zip(*[(1,) * (ndim - len(shape)) + shape for shape in shapes], strict=True))
+    return math.prod([max(n) for n in extents]) if all({*n} <= {1, max(n)} for n in extents) else 0
 
 
 def for_large_arrays(impl: Callable[..., Any], arity: int, facts: Facts) -> Callable[..., Any]:
@@ -192,7 +199,7 @@ def for_large_arrays(impl: Callable[..., Any], arity: int, facts: Facts) -> Call
     least = CHEAP_ARRAY if is_cheap else MODERATE_ARRAY if is_known else EXPENSIVE_ARRAY
     is_numpy = is_known or isinstance(impl, np.ufunc)
     calls = LargeCalls(impl, CHEAP if is_cheap else EXPENSIVE if is_numpy else COMPOSED, least)
-    ndarray, some = np.ndarray, least if is_cheap else math.isqrt(least)
+    ndarray, some = np.ndarray, GROWING if is_cheap else math.isqrt(least)
 
     def unary(x: Any) -> Any:
         if x.__class__ is ndarray and x.size >= least:
@@ -204,7 +211,13 @@ def for_large_arrays(impl: Callable[..., Any], arity: int, facts: Facts) -> Call
         if (
             first.__class__ is ndarray
             and first.size >= some
-            and (first.size >= least or first is x and y.__class__ is ndarray and y.shape != x.shape)
+            and (
+                first.size >= least
+                or first is x
+                and y.__class__ is ndarray
+                and x.size * y.size >= calls.grown
+                and y.shape != x.shape
+            )
         ):
             return calls.run(x, y)
         return impl(x, y)

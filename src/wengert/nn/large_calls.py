@@ -136,15 +136,15 @@ def compile_function(
 def call_large(large: LargeFunction, given: Sequence[Any]) -> tuple[Any, Any]:
     """The results of a compiled function; with a history, if some arguments have one."""
     if recording.active:
-        return large.compiled(*given)  # type: ignore[no-any-return]  # two results
+        return large.compiled(*given)
     level = max([x.level for x in given if x.__class__ is Tensor], default=0)
     values, parents, constants = split_operands(given, level)
     live = tuple([node is not None for node in parents])
     if not any(live) or any(isinstance(v, Array) for v in values):
-        return large.compiled(*given)  # type: ignore[no-any-return]  # the same
+        return large.compiled(*given)
     calls = large.recorded.get(live)
     if calls is None:
         from wengert.compiler.call.transformed_call import RecordedCalls  # it was loaded before
 
         calls = large.recorded[live] = RecordedCalls(large.signature, live)
-    return calls.record(level, values, parents, constants)  # type: ignore[no-any-return]  # the same
+    return calls.record(level, values, parents, constants)

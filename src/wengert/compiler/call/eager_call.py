@@ -64,16 +64,20 @@ def program_of(
 
 
 @lru_cache(MOST_PROGRAMS)
-def row_program_of(primitive: Primitive, spec: Spec, params: Parameters) -> NativeProgram | None:
-    """The program of an operation along axes that keeps the shape; None if NumPy would run a part of it.
+def flagged_program_of(
+    primitive: Primitive, layouts: tuple[MemoryLayout, ...], params: Parameters, axis: tuple[int, ...] | None
+) -> NativeProgram | None:
+    """The program of an operation with flags; None if NumPy would run a part of it.
 
-    Its second output is zero for each row whose results are finite, and NaN for others.
+    Its second output is zero where all results along the axes, or all of them, are finite, and NaN elsewhere.
     """
-    x = Input(spec)
-    out = make_operation(primitive, [x], **dict(params))
+    inputs = [Input(layout.spec) for layout in layouts]
+    arrays = [as_laid_out(Symbol(x), layout).node for x, layout in zip(inputs, layouts, strict=True)]
+    out = make_operation(primitive, arrays, **dict(params))
     zeros = make_operation(primitive_of(subtract), [out, out])
-    flags = make_operation(primitive_of(_sum), [zeros], axis=dict(params)["axis"], keepdims=False)
-    return compile_graph(Graph([x], [out, flags]), (out.spec, flags.spec), primitive.name)
+    along = tuple(range(len(out.shape))) if axis is None else axis
+    flags = make_operation(primitive_of(_sum), [zeros], axis=along, keepdims=False)
+    return compile_graph(Graph(inputs, [out, flags]), (out.spec, flags.spec), primitive.name)
 
 
 def compile_graph(graph: Graph, results: Any, name: str) -> NativeProgram | None:
@@ -125,22 +129,37 @@ def run_program(
     return results[0] if primitive.outputs == 1 else tuple(results)
 
 
-def run_rows(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
-    """The result of an operation along axes of a C-contiguous array that keeps its shape.
+def run_flagged(
+    primitive: Primitive,
+    operands: Sequence[np.ndarray],
+    params: dict[str, Any],
+    as_input: Callable[[np.ndarray], tuple[np.ndarray, MemoryLayout]] = as_contiguous,
+    axis: tuple[int, ...] | None = None,
+) -> Any:
+    """The result of a program with flags for the results along some axes.
 
     If it is not finite, NumPy computes it too, and warns or raises as the user wants it.
     """
-    errors, (x,) = np.geterr(), operands
-    if errors["under"] != "ignore" or x.dtype not in FLOATS or not x.flags.c_contiguous:
+    errors = np.geterr()
+    if errors["under"] != "ignore":
         return None
-    program = row_program_of(primitive, Spec.of(x), tuple(params.items()))
+    inputs, layouts = zip(*map(as_input, operands), strict=True)
+    program = flagged_program_of(primitive, layouts, tuple(params.items()), axis)
     if program is None:
         return None
-    results = program.entry(x) if program.entry is not None else NotImplemented
-    out, flags = program(operands) if results is NotImplemented else results
+    results = program.entry(*inputs) if program.entry is not None else NotImplemented
+    out, flags = program(inputs) if results is NotImplemented else results
     if np.count_nonzero(flags) and set(errors.values()) != {"ignore"}:
-        plain_impl(primitive)(x, **params)
+        plain_impl(primitive)(*operands, **params)
     return out
+
+
+def run_rows(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
+    """The result of an operation along axes of a C-contiguous array that keeps its shape."""
+    (x,) = operands
+    if x.dtype not in FLOATS or not x.flags.c_contiguous:
+        return None
+    return run_flagged(primitive, operands, params, axis=params["axis"])
 
 
 def run_reduction(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
@@ -161,12 +180,12 @@ def warn_as_numpy(primitive: Primitive, operands: Sequence[np.ndarray], params: 
 def run_product(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
     """The result of a product of matrices that does not call BLAS. Transposed matrices are read as they are."""
     x, y = operands
-    if not are_floats(operands) or np.geterr()["under"] != "ignore":
+    if not are_floats(operands):
         return None
     k, n = y.shape
     if not PackedProduct(Type.from_dtype(x.dtype).kind, x.size // k, n, k, False, False, k, n).is_native:
         return None
-    return warn_as_numpy(primitive, operands, params, run_program(primitive, operands, params, find_layout))
+    return run_flagged(primitive, operands, params, find_layout)
 
 
 def run_stack(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from wengert.core.errors import user_error
 from wengert.core.primitive import as_operand
 from wengert.nn.functional.reductions import known_numbers
+from wengert.nn.large_calls import compiled_if_large
 from wengert.ops.contraction.einsum import _einsum, einsum
 from wengert.ops.contraction.products import matmul
 from wengert.ops.elementwise.arithmetic import add
@@ -21,6 +22,7 @@ from wengert.transforms.products import stop_gradient
 __all__ = ["bilinear", "embedding", "embedding_bag", "linear"]
 
 
+@compiled_if_large("input", "weight", "bias")
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """The affine map x W^T + b of the last axis; W is (out, in).
 

@@ -20,8 +20,8 @@ REPEATS = 100
 TARGET = 1.10
 """How much longer a layer may take than Wengert alone."""
 
-BLOCK = 0.01
-"""Seconds of a turn: short, and many of them, because a few percent are to be seen."""
+BLOCK = 0.001
+"""Seconds of a turn: one call, and many turns, because a few percent are to be seen."""
 
 Pair = tuple[Callable[[], Any], Callable[[], Any]]
 
@@ -69,7 +69,7 @@ def torch_pair(x: np.ndarray) -> Pair:
 PAIRS: dict[str, Callable[[np.ndarray], Pair]] = {"autograd": autograd_pair, "jax": jax_pair, "torch": torch_pair}
 
 
-def layer_figures(rounds: int = 100) -> list[Figure]:
+def layer_figures(rounds: int = 400) -> list[Figure]:
     """Layers of names for other systems: time of the chain through each, over that of Wengert alone."""
     figures = []
     for name, make in PAIRS.items():

@@ -207,7 +207,7 @@ def scale_derivatives(factor: float) -> None:
     from wengert.core import tree
 
     pull = Recorded.pull
-    setattr(Recorded, "pull", lambda *args, **options: tree.map(lambda t: t * factor, pull(*args, **options)))
+    Recorded.pull = lambda *args, **options: tree.map(lambda t: t * factor, pull(*args, **options))  # type: ignore[method-assign]
 
 
 def run_client(name: str, on_layer: bool, error: float = 0.0) -> dict[str, Any]:

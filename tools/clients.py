@@ -1,7 +1,9 @@
 """Libraries that are written for autograd, run on it and on `wengert.compat.autograd`: do they find the same?
 
-`python tools/clients.py` runs each client in two processes and prints how far the results are apart, and both times. It
-needs autograd and the clients: `pip install autograd lifelines pymanopt autograd-gamma`.
+`python tools/clients.py` runs each client in processes of their own and prints how far the results are apart, and both
+times. A control shows that a comparison means something: how far the results move if all derivatives of the layer are
+wrong by one part in a million. It needs autograd and the clients: `pip install autograd lifelines pymanopt
+autograd-gamma`.
 """
 
 from __future__ import annotations
@@ -22,6 +24,9 @@ import numpy as np
 Results = dict[str, Any]
 CLIENTS: dict[str, tuple[str, Callable[[], Results]]] = {}
 """The module that each client needs, and a function that runs it."""
+
+WRONG = 1e-6
+"""The relative error of all derivatives in the control."""
 
 
 def client(name: str, module: str) -> Callable[[Callable[[], Results]], Callable[[], Results]]:
@@ -66,7 +71,7 @@ def regression(fitter: str, *args: Any, label: str = "", **options: Any) -> None
         return {"coef": table["coef"], "se": table["se(coef)"], "log likelihood": model.log_likelihood_}
 
 
-regression("CoxPHFitter")
+regression("CoxPHFitter", label="CoxPHFitter (l1 penalty)", penalizer=0.1, l1_ratio=0.5)
 regression(
     "CoxPHFitter", label="CoxPHFitter (spline)", baseline_estimation_method="spline", n_baseline_knots=2, penalizer=0.1
 )
@@ -80,11 +85,11 @@ regression("PiecewiseExponentialRegressionFitter", breakpoints=[20, 40], penaliz
 @client("lifelines MixtureCureFitter", "lifelines")
 def mixture_cure() -> Results:
     from lifelines import MixtureCureFitter, WeibullFitter
-    from lifelines.datasets import load_waltons
 
-    data = load_waltons()
-    model = MixtureCureFitter(base_fitter=WeibullFitter()).fit(data["T"], data["E"])
-    return {"cured": model.cured_fraction_, "log likelihood": model.log_likelihood_}
+    rng = np.random.RandomState(1)
+    times = np.where(rng.rand(200) < 0.3, np.inf, 10.0 * rng.weibull(2.0, 200))
+    model = MixtureCureFitter(base_fitter=WeibullFitter()).fit(np.minimum(times, 25.0), times < 25.0)
+    return {"cured": model.cured_fraction_, "coef": model.summary["coef"], "se": model.summary["se(coef)"]}
 
 
 @client("lifelines WeibullFitter, intervals", "lifelines")
@@ -196,12 +201,23 @@ def incomplete_functions() -> Results:
     return found
 
 
-def run_client(name: str, on_layer: bool) -> dict[str, Any]:
+def scale_derivatives(factor: float) -> None:
+    """Multiply all cotangents that the layer returns by a number: the control."""
+    from wengert.compat.autograd.core import Recorded
+    from wengert.core import tree
+
+    pull = Recorded.pull
+    Recorded.pull = lambda *args, **options: tree.map(lambda t: t * factor, pull(*args, **options))  # type: ignore[method-assign]
+
+
+def run_client(name: str, on_layer: bool, error: float = 0.0) -> dict[str, Any]:
     """The results of a client in this process, flat, and the seconds that it took."""
     if on_layer:
         from wengert.compat import install
 
         install("autograd")
+    if error:
+        scale_derivatives(1.0 + error)
     warnings.simplefilter("ignore")
     np.random.seed(0)
     module, run = CLIENTS[name]
@@ -214,9 +230,9 @@ def run_client(name: str, on_layer: bool) -> dict[str, Any]:
     return {"results": stored, "seconds": seconds}
 
 
-def run_in_process(name: str, on_layer: bool) -> dict[str, Any]:
+def run_in_process(name: str, on_layer: bool, error: float = 0.0) -> dict[str, Any]:
     """The same in a process of its own."""
-    command = [sys.executable, __file__, "--run", name, *(["--layer"] if on_layer else [])]
+    command = [sys.executable, __file__, "--run", name, "--error", str(error), *(["--layer"] if on_layer else [])]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{name} {'on the layer' if on_layer else 'on autograd'}:\n{done.stderr}")
@@ -242,18 +258,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--run", metavar="CLIENT", help="run one client in this process and print its results")
     parser.add_argument("--layer", action="store_true", help="with --run: on the layer, not on autograd")
+    parser.add_argument("--error", type=float, default=0.0, help="with --layer: by how much derivatives are wrong")
     parser.add_argument("--only", default="", help="the clients whose names contain this")
     options = parser.parse_args()
     if options.run:
-        print(json.dumps(run_client(options.run, options.layer)))
+        print(json.dumps(run_client(options.run, options.layer, options.error)))
         return
     missing = sorted({module for name, (module, _) in CLIENTS.items() if name not in installed()})
     if missing:
         print(f"Not installed: {', '.join(missing)}")
-    print(f"| {'client':42} | difference | autograd | layer |\n|---|---|---|---|")
+    print(f"| {'client':46} | difference | control | autograd | layer |\n|---|---|---|---|---|")
     for name in [name for name in installed() if options.only in name]:
         theirs, ours = run_in_process(name, on_layer=False), run_in_process(name, on_layer=True)
-        print(f"| {name:42} | {difference(ours, theirs):.1e} | {theirs['seconds']:.2f} s | {ours['seconds']:.2f} s |")
+        moved = difference(run_in_process(name, on_layer=True, error=WRONG), ours)
+        times = f"{theirs['seconds']:.2f} s | {ours['seconds']:.2f} s"
+        print(f"| {name:46} | {difference(ours, theirs):.1e} | {moved:.1e} | {times} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,9 @@ REPEATS = 100
 TARGET = 1.10
 """How much longer a layer may take than Wengert alone."""
 
+BLOCK = 0.001
+"""Seconds of a turn: one call, and many turns, because a few percent are to be seen."""
+
 Pair = tuple[Callable[[], Any], Callable[[], Any]]
 
 
@@ -66,14 +69,14 @@ def torch_pair(x: np.ndarray) -> Pair:
 PAIRS: dict[str, Callable[[np.ndarray], Pair]] = {"autograd": autograd_pair, "jax": jax_pair, "torch": torch_pair}
 
 
-def layer_figures(rounds: int = 15) -> list[Figure]:
+def layer_figures(rounds: int = 400) -> list[Figure]:
     """Layers of names for other systems: time of the chain through each, over that of Wengert alone."""
     figures = []
     for name, make in PAIRS.items():
         if find_spec(f"wengert.compat.{name}") is None:
             continue
         plain, through = make(np.linspace(0.0, 1.0, 8))
-        best = best_of_rounds({"plain": plain, "through": through}, rounds, rest=0.0)
+        best = best_of_rounds({"plain": plain, "through": through}, rounds, block=BLOCK, rest=0.0)
         figures += [
             Figure(f"chain of {3 * REPEATS} operations, beside {name}'s layer", best["plain"], "s"),
             Figure(f"chain of {3 * REPEATS} operations, through {name}'s layer", best["through"], "s"),

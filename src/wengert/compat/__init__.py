@@ -83,7 +83,13 @@ def install(peer: str) -> None:
 
 
 def uninstall(peer: str) -> None:
-    """Undo `install`: later imports find the peer itself. Modules that have imported the layer keep it."""
+    """Undo `install`: later imports find the peer itself. Modules that have imported the layer keep it.
+
+    >>> install("autograd")
+    >>> uninstall("autograd")
+    >>> any(isinstance(finder, LayerFinder) for finder in sys.meta_path)
+    False
+    """
     finders = [finder for finder in sys.meta_path if isinstance(finder, LayerFinder) and finder.layer == peer]
     for finder in finders:
         sys.meta_path.remove(finder)

@@ -33,4 +33,8 @@ start = np.concatenate([-np.ones(2), -2.0 * np.ones(2)])
 found = adam(gradient, start, step_size=0.1, num_iters=25)
 grid = np.linspace(-1.0, 1.0, 5)
 points = np.stack([np.ravel(part) for part in np.meshgrid(grid, grid)], axis=1)
-results = {"found": found, "density": mvn.pdf(points, found[:2], np.diag(np.exp(2 * found[2:])))}
+results = {
+    "found": found,
+    "gradient": gradient(start, 0),
+    "density": mvn.pdf(points, found[:2], np.diag(np.exp(2 * found[2:]))),
+}

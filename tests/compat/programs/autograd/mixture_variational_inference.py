@@ -41,4 +41,8 @@ def objective(params, t):
 
 start = np.concatenate([np.log(np.ones(COMPONENTS) / COMPONENTS), 0.5 * rng.randn(6), -1.0 * np.ones(6)])
 found = adam(grad(objective), start, step_size=0.1, num_iters=15)
-results = {"found": found, "density": mixture_logpdf(found, np.array([[0.0, 0.5], [1.0, -1.0]]))}
+results = {
+    "found": found,
+    "gradient": grad(objective)(start, 0),
+    "density": mixture_logpdf(found, np.array([[0.0, 0.5], [1.0, -1.0]])),
+}

@@ -35,4 +35,9 @@ trace = []
 trained = adam(
     grad(objective), params, step_size=0.01, num_iters=20, callback=lambda p, i, g: trace.append(objective(p, i))
 )
-results = {"trace": trace, "params": flatten(trained)[0], "first bias": trained[0][1]}
+results = {
+    "trace": trace,
+    "gradient": flatten(grad(objective)(trained, 0))[0],
+    "params": flatten(trained)[0],
+    "first bias": trained[0][1],
+}

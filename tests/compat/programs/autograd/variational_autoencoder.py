@@ -48,4 +48,4 @@ values = []
 trained = adam(
     grad(objective), start, num_iters=8, step_size=0.05, callback=lambda p, i, g: values.append(objective(p, i))
 )
-results = {"values": values, "params": flatten(trained)[0]}
+results = {"values": values, "gradient": flatten(grad(objective)(trained, 3))[0], "params": flatten(trained)[0]}

@@ -15,6 +15,7 @@ import numpy as np
 
 from wengert.core import tree
 from wengert.core.array import Array
+from wengert.core.errors import user_error
 from wengert.core.levels import is_own
 from wengert.core.primitive import Primitive, as_constant, holds_value, stack_lists
 from wengert.modes import recording
@@ -60,6 +61,16 @@ class ConcreteArray(Tensor):
 
     def detach(self) -> Tensor:
         return self
+
+    @property
+    def requires_grad(self) -> bool:
+        """False: gradients are those of functions."""
+        return False
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        if wanted:
+            raise user_error(TypeError, "An array of JAX's has no history", "Use jax.grad, or a wg.tensor.")
 
     def sort(self, axis: int = -1, *, stable: bool = True, descending: bool = False) -> Any:
         """The elements in order along an axis, as a new array."""

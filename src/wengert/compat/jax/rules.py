@@ -109,8 +109,8 @@ def freeze(rule: Callable[..., Any]) -> Callable[..., Any]:
     """A rule that gets arrays of this layer, and runs where they are immutable, also in a backward pass."""
 
     @wraps(rule)
-    def frozen_rule(*args: Any) -> Any:
+    def frozen_rule(*args: Any, **kwargs: Any) -> Any:
         with frozen():
-            return rule(*[to_arrays(a) for a in args])
+            return rule(*[to_arrays(a) for a in args], **kwargs)
 
     return frozen_rule

@@ -23,7 +23,6 @@ from wengert.ops.samples.sorting import argsort, sort
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import reshape
 
-
 PLAIN_CONTAINERS = (dict, list, tuple)
 """Containers that are taken apart without the structure of a tree."""
 

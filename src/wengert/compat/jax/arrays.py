@@ -74,11 +74,11 @@ class ConcreteArray(Tensor):
         if wanted:
             raise user_error(TypeError, "An array of JAX's has no history", "Use jax.grad, or a wg.tensor.")
 
-    def sort(self, axis: int = -1, *, stable: bool = True, descending: bool = False) -> Any:
+    def sort(self, axis: int = -1, *, stable: bool = True, descending: bool = False) -> Any:  # type: ignore[override]  # JAX's
         """The elements in order along an axis, as a new array."""
         return sort(self, axis, stable=stable, descending=descending)
 
-    def argsort(self, axis: int = -1, *, stable: bool = True, descending: bool = False) -> Any:
+    def argsort(self, axis: int = -1, *, stable: bool = True, descending: bool = False) -> Any:  # type: ignore[override]  # JAX's
         """The indices of the elements in order along an axis; equal ones keep their order."""
         return argsort(self, axis, stable=stable, descending=descending)
 

@@ -46,6 +46,7 @@ FAMILIES = (
     "ops.indexing.index_arrays",
     "ops.indexing.sliding",
     "ops.indexing.taking",
+    "ops.linear_algebra.linear_operator",
     "ops.linear_algebra.sparse_matrix",
     "ops.methods",
     "ops.reductions.cumulative",

@@ -275,6 +275,8 @@ from wengert.ops.indexing.taking import putmask as putmask
 from wengert.ops.indexing.taking import select as select
 from wengert.ops.indexing.taking import take as take
 from wengert.ops.indexing.taking import take_along_axis as take_along_axis
+from wengert.ops.linear_algebra.linear_operator import LinearMap as LinearMap
+from wengert.ops.linear_algebra.linear_operator import linear_operator as linear_operator
 from wengert.ops.linear_algebra.sparse_matrix import SparseMatrix as SparseMatrix
 from wengert.ops.linear_algebra.sparse_matrix import sparse as sparse
 from wengert.ops.reductions.cumulative import cumprod as cumprod

@@ -71,7 +71,7 @@ class Interval:
 
 
 class TestRegister:
-    tree.register(Interval, lambda x: ((x.low, x.high), x.name), lambda name, ends: Interval(*ends, name))
+    tree.register(Interval, lambda x: ((x.low, x.high), x.name), lambda name, ends: Interval(ends[0], ends[1], name))
 
     def test_there_and_back(self):
         leaves, structure = tree.flatten([Interval(1, (2, 3), "y"), 4])

@@ -163,6 +163,15 @@ class TestSingularCovariance:
             expected = getattr(scipy.stats.multivariate_normal(MEAN * 0, cov, allow_singular=True), method)(points)
             np.testing.assert_allclose(found, expected, rtol=1e-10)
 
+    def test_entropy_and_draws(self):
+        cov = self.FACTOR @ self.FACTOR.T
+        found = stats.multivariate_normal(MEAN, cov, allow_singular=True)
+        expected = scipy.stats.multivariate_normal(MEAN, cov, allow_singular=True)
+        np.testing.assert_allclose(found.entropy(), expected.entropy(), rtol=1e-10)
+        draws = found.rvs(5, random_state=0)
+        assert draws.shape == (5, 3)
+        assert np.isfinite(found.logpdf(draws)).all()
+
     def test_of_full_rank(self):
         found = stats.multivariate_normal.logpdf(POINTS, MEAN, COVARIANCE, allow_singular=True)
         np.testing.assert_allclose(found, stats.multivariate_normal.logpdf(POINTS, MEAN, COVARIANCE), rtol=1e-12)

@@ -132,6 +132,8 @@ class TestAxes:
 
     def test_integers(self):
         assert batch(lambda x: wg.psum(x > 1, "i"))(X).tolist() == [2] * 4
+        assert batch(lambda x: wg.pmin(x, "i"))(np.array([7, 3, 200], np.uint8)).tolist() == [3, 3, 3]
+        assert batch(lambda x: wg.pmin(x, "i"))(np.array([True, False])).tolist() == [False, False]
 
 
 class TestCompiledInside:

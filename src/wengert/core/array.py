@@ -85,7 +85,9 @@ JOINERS = ((np.c_, "np.c_ (wg.column_stack is for such values)"), (np.r_, "np.r_
 
 
 def name_conversion(frame: FrameType) -> str:
-    """What a frame of NumPy does that converts a value to an array."""
+    """What a frame of NumPy or SciPy does that converts a value to an array."""
+    if frame.f_code.co_name == "dot" and str(frame.f_globals.get("__name__")).startswith("scipy.sparse.linalg"):
+        return "A @ x of a LinearOperator (wg.linear_operator(A) @ x is for such values)"
     caller = frame.f_locals.get("self") if frame.f_code.co_name == "__getitem__" else None
     return next((text for joiner, text in JOINERS if joiner is caller), "Conversion to an ndarray")
 
@@ -221,7 +223,9 @@ class Array(ArrayMethods):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         frame = sys._getframe(1)
-        if frame.f_code.co_name == "_matmul_dispatch" and frame.f_globals["__name__"].startswith("scipy.sparse"):
+        if frame.f_code.co_name == "_matmul_dispatch" and str(frame.f_globals.get("__name__")).startswith(
+            "scipy.sparse"
+        ):
             return np.array(None)  # so SciPy leaves `S @ x` to x
         plain = np.asarray(self._plain(name_conversion(frame)))
         if copy or dtype not in (None, plain.dtype):

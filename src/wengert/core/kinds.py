@@ -140,13 +140,13 @@ def linear(
 def multilinear(
     name: str,
     impl: Callable[..., Any],
-    *transposes: Callable[..., Any],
+    *transposes: Callable[..., Any] | None,
     inputs: Sequence[str] = ARGUMENTS,
     cases: Sequence[Case] = (),
     takes_params: bool = False,
     **definition: Any,
 ) -> OperationFunction:
-    """An operation linear in each argument with the others fixed: one transpose per argument.
+    """An operation linear in each argument with the others fixed: one transpose per argument, None for integers.
 
     Other fields of the `Definition` are `batch` and `spec`.
     """

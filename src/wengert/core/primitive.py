@@ -268,6 +268,12 @@ def as_constant(x: Any) -> Any:
     """A constant operand as modes take it: a list as one array, another library's array by its numbers."""
     if isinstance(x, list | tuple):
         return stack_lists(x)
+    if hasattr(x, "tocsr"):
+        raise user_error(
+            TypeError,
+            f"A {type(x).__name__} met a value in an operation that is not for it",
+            "Sparse matrices are operands of @ and of wg.linalg.solve; S.toarray() is one of all operations.",
+        )
     return x if isinstance(x, SHAPED) or x.__class__ in PLAIN or not is_foreign(x) else read_foreign(x)
 
 

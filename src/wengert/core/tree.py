@@ -115,8 +115,8 @@ def _open(tree: Any) -> tuple[Any, tuple[Any, ...], list[Any]] | None:
         return make, tuple(parts), list(parts.values())
     if tree.__class__ in REGISTERED:
         children, data = REGISTERED[tree.__class__][0](tree)
-        parts = list(children)
-        return Container(tree.__class__, data), tuple(range(len(parts))), parts
+        opened = list(children)
+        return Container(tree.__class__, data), tuple(range(len(opened))), opened
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         names = tuple(field.name for field in dataclasses.fields(tree))
         return type(tree), names, [getattr(tree, name) for name in names]

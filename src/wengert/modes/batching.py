@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.core.array import Array
 from wengert.core.aspects import Aspect, primitive_of
 from wengert.core.kinds import keep_params
 from wengert.core.primitive import Primitive, as_operand
@@ -20,6 +21,7 @@ from wengert.ops.contraction.products import matmul
 from wengert.ops.elementwise.choices import where
 from wengert.ops.indexing.key import Hole, Index
 from wengert.ops.indexing.subscripts import _add_at, _scatter, _set_at, _winners, gather
+from wengert.ops.linear_algebra.linear_operator import APPLY_OPERATOR
 from wengert.ops.linear_algebra.sparse import (
     product_elements,
     sparse_product,
@@ -306,21 +308,26 @@ def batch_sparse_product(
     primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params
 ) -> Any:
     """Run a product with a sparse matrix: with more columns, or with the blocks of a larger matrix."""
-    data, x, columns, starts = values
-    if any(mine[2:]):
+    data, x, columns, counts = values
+    if are_tracked(values[2:], mine[2:]):
         return None
     rows, width = params["shape"]
     if not mine[0]:
-        out = primitive.op(data, join_columns(x), columns, starts, shape=params["shape"])
+        out = primitive.op(data, join_columns(x), columns, counts, shape=params["shape"])
         return split_columns(out, x.shape[0], x.shape[2:])
     x = x if mine[1] else repeat_value(x, n)
     out = primitive.op(
         reshape(data, (-1,)),
         reshape(x, (-1, *x.shape[2:])),
-        *repeat_layout(columns, starts, width, n),
+        *repeat_layout(columns, counts, width, n),
         shape=(n * rows, n * width),
     )
     return reshape(out, (n, -1 if n else 0, *x.shape[2:]))
+
+
+def are_tracked(positions: Sequence[Any], mine: Sequence[bool]) -> bool:
+    """Whether the positions of elements differ in this batch, or in one around it."""
+    return any(mine) or any(isinstance(x, Array) for x in positions)
 
 
 def join_columns(x: Any) -> Any:
@@ -334,11 +341,16 @@ def split_columns(x: Any, n: int, rest: tuple[int, ...]) -> Any:
     return moveaxis(reshape(x, (x.shape[0], n, *rest)), 1, 0)
 
 
-def repeat_layout(columns: Any, starts: Any, width: int, n: int) -> tuple[Any, Any]:
-    """The columns and starts of a matrix that has a sparse matrix n times along its diagonal."""
-    columns, starts, steps = np.asarray(columns), np.asarray(starts), np.arange(n)[:, None]
-    ends = (starts[1:] + steps * len(columns)).reshape(-1)
-    return (columns + steps * width).reshape(-1), np.concatenate([starts[:1], ends])
+def repeat_layout(columns: Any, counts: Any, width: int, n: int) -> tuple[Any, Any]:
+    """The columns and counts of a matrix that has a sparse matrix n times along its diagonal."""
+    return (columns + width * np.arange(n)[:, None]).reshape(-1), np.tile(counts, n)
+
+
+@batching(APPLY_OPERATOR)
+def batch_operator(primitive: Primitive, values: Sequence[Any], _mine: Sequence[bool], _n: int, params: Params) -> Any:
+    """Run a linear operator, with more columns."""
+    (x,) = values
+    return split_columns(primitive.op(join_columns(x), **params), x.shape[0], x.shape[2:])
 
 
 @batching(product_elements)
@@ -346,16 +358,18 @@ def batch_product_elements(
     primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params
 ) -> Any:
     """Run the elements of a product: those of blocks of a larger matrix."""
-    if any(mine[2:]):
+    if not n:
+        return np.zeros((0, values[2].shape[-1]), np.result_type(values[0].dtype, values[1].dtype))
+    if are_tracked(values[2:], mine[2:]):
         return None
     x, y = (v if m else repeat_value(v, n) for v, m in zip(values[:2], mine, strict=False))
-    rows, width = params["shape"]
+    columns, counts, (rows, width) = values[2], values[3], params["shape"]
     out = primitive.op(
         *[reshape(v, (-1, *v.shape[2:])) for v in (x, y)],
-        *repeat_layout(*values[2:], width, n),
+        *repeat_layout(columns, counts, width, n),
         shape=(n * rows, n * width),
     )
-    return reshape(out, (n, len(values[2])))
+    return reshape(out, (n, len(columns)))
 
 
 @batching(sparse_solution)
@@ -363,11 +377,13 @@ def batch_sparse_solution(
     primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params
 ) -> Any:
     """Run the solution of a sparse system: with more columns, or with the blocks of a larger matrix."""
-    data, b, columns, starts = values
-    if any(mine[2:]):
+    data, b, columns, counts = values
+    if not n:
+        return np.zeros((0, *b.shape[mine[1] :]), np.result_type(data.dtype, b.dtype, np.float32))
+    if are_tracked(values[2:], mine[2:]):
         return None
     if not mine[0]:
-        return split_columns(primitive.op(data, join_columns(b), columns, starts, **params), b.shape[0], b.shape[2:])
+        return split_columns(primitive.op(data, join_columns(b), columns, counts, **params), b.shape[0], b.shape[2:])
     b = b if mine[1] else repeat_value(b, n)
-    layout = repeat_layout(columns, starts, len(starts) - 1, n)
+    layout = repeat_layout(columns, counts, len(counts), n)
     return reshape(primitive.op(reshape(data, (-1,)), reshape(b, (-1, *b.shape[2:])), *layout, **params), b.shape)

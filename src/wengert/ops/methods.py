@@ -16,6 +16,7 @@ from wengert.core.spec import PLAIN
 from wengert.ops.contraction import products
 from wengert.ops.elementwise import arithmetic, choices, complex_numbers, exponential, predicates
 from wengert.ops.indexing import subscripts, taking, updates
+from wengert.ops.linear_algebra.linear_operator import is_linear_operator, linear_operator
 from wengert.ops.linear_algebra.sparse_matrix import is_sparse, sparse
 from wengert.ops.reductions import cumulative, extremes, logical, sums
 from wengert.ops.samples import sorting
@@ -52,8 +53,11 @@ def _iterate(x: Any) -> Iterator:
 
 
 def _matmul(x: Any, y: Any) -> Any:
-    if y.__class__ not in PLAIN and not isinstance(y, Array) and is_sparse(y):
-        return sparse(y).__rmatmul__(x)
+    if y.__class__ not in PLAIN and not isinstance(y, Array):
+        if is_sparse(y):
+            return sparse(y).__rmatmul__(x)
+        if is_linear_operator(y):
+            return linear_operator(y).__rmatmul__(x)
     return products.matmul(x, y)
 
 

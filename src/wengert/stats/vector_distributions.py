@@ -72,18 +72,28 @@ def offsets(x: Any, mean: Any, cov: Any) -> tuple[Any, Any, int]:
 def singular_logpdf(x: Any, mean: Any, cov: Any) -> Any:
     """The logarithm of the density on the subspace that the covariance spans; SciPy's tolerances."""
     away, cov, _ = offsets(x, mean, cov)
-    rtol = (1e3 if cov.dtype == np.float32 else 1e6) * float(np.finfo(cov.dtype).eps)
-    values = eigvalsh(cov)
-    limit = rtol * max_(stop_gradient(absolute(values)), -1, keepdims=True)
-    is_spanned = values > limit
-    inverse = pinv(cov, rtol, hermitian=True)
-    scaled = matvec(inverse, away)
-    outside = norm(stop_gradient(away - matvec(cov, scaled)), axis=-1) >= 1e3 * limit[..., 0]
-    rank = sum_(is_spanned, -1)
-    log_det = sum_(log(where(is_spanned, values, 1.0)), -1)
+    rank, log_det, limit = spanned_space(cov)
+    scaled = matvec(pinv(cov, singular_tolerance(cov), hermitian=True), away)
+    outside = norm(stop_gradient(away - matvec(cov, scaled)), axis=-1) >= 1e3 * limit
     out = -0.5 * (rank * LOG_TWO_PI + log_det + sum_(scaled * away, -1))
-    out = where(outside, -math.inf, out)
-    return where(any_(values < -limit, -1), math.nan, out)
+    return where(outside, -math.inf, out)
+
+
+def singular_tolerance(cov: Any) -> float:
+    """The ratio to the largest eigenvalue below which an eigenvalue counts as zero."""
+    return (1e3 if cov.dtype == np.float32 else 1e6) * float(np.finfo(cov.dtype).eps)
+
+
+def spanned_space(cov: Any) -> tuple[Any, Any, Any]:
+    """The rank of a covariance, the log-determinant on the subspace that it spans, and the limit of eigenvalues.
+
+    The log-determinant of what is no covariance is NaN.
+    """
+    values = eigvalsh(cov)
+    limit = singular_tolerance(cov) * max_(stop_gradient(absolute(values)), -1, keepdims=True)
+    is_spanned = values > limit
+    log_det = sum_(log(where(is_spanned, values, 1.0)), -1)
+    return sum_(is_spanned, -1), where(any_(values < -limit, -1), math.nan, log_det), limit[..., 0]
 
 
 def whiten(x: Any, mean: Any, cov: Any) -> tuple[Any, Any, int]:
@@ -122,16 +132,27 @@ class MultivariateNormal(Distribution):
         """The density."""
         return exp(self.logpdf(x, mean, cov, allow_singular))
 
-    def entropy(self, mean: Any = None, cov: Any = 1.0) -> Any:
+    def entropy(self, mean: Any = None, cov: Any = 1.0, allow_singular: bool = False) -> Any:
         """The differential entropy."""
         n = vector_length(None, mean, cov)
+        if allow_singular:
+            rank, log_det, _ = spanned_space(covariance_matrix(cov, n))
+            return 0.5 * (rank * (LOG_TWO_PI + 1.0) + log_det)
         return 0.5 * n * (LOG_TWO_PI + 1.0) + sum_(log(diagonal(cholesky(covariance_matrix(cov, n)), 0, -2, -1)), -1)
 
-    def rvs(self, mean: Any = None, cov: Any = 1.0, size: Size = None, random_state: Any = None) -> Any:
-        """Draws: `multivariate_normal` of the generator, by Cholesky's factor."""
+    def rvs(
+        self,
+        mean: Any = None,
+        cov: Any = 1.0,
+        size: Size = None,
+        random_state: Any = None,
+        *,
+        allow_singular: bool = False,
+    ) -> Any:
+        """Draws: `multivariate_normal` of the generator, by Cholesky's factor if the covariance may not be singular."""
         n = vector_length(None, mean, cov)
-        mean = np.zeros(n) if mean is None else mean
-        return default_rng(random_state).multivariate_normal(mean, covariance_matrix(cov, n), size, method="cholesky")
+        mean, method = np.zeros(n) if mean is None else mean, "svd" if allow_singular else "cholesky"
+        return default_rng(random_state).multivariate_normal(mean, covariance_matrix(cov, n), size, method=method)
 
 
 class MultivariateT(Distribution):

@@ -61,7 +61,13 @@ def pmin(x: Any, axis_name: AxisNames) -> Any:
     >>> vmap(lambda x: x - pmin(x, "i"), axis_name="i")(np.array([1.0, 2.0, 6.0]))
     array([0., 1., 5.])
     """
-    return map_tree(lambda y: -y, pmax(map_tree(lambda y: -as_operand(y), x), axis_name))
+    return map_tree(reverse_order, pmax(map_tree(reverse_order, x), axis_name))
+
+
+def reverse_order(x: Any) -> Any:
+    """A number that is smaller where x is larger, and whose reverse is x again: -x, or -1 - x of integers."""
+    x = as_operand(x)
+    return -x if x.dtype.kind == "f" else ~x
 
 
 def axis_index(axis_name: str) -> Any:

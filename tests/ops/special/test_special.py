@@ -200,8 +200,8 @@ for _n in (0, 1, 2, 5):
 
 for _a, _b, _c in ((0.5, 1.5, 2.5), (-2, 3.3, 0.7), (1, 1, 2)):
     _both = (
-        lambda z, p=(_a, _b, _c): special.hyp2f1(*p, z),
-        lambda z, p=(_a, _b, _c): mpmath.hyp2f1(*p, z),
+        lambda z, a=_a, b=_b, c=_c: special.hyp2f1(a, b, c, z),
+        lambda z, a=_a, b=_b, c=_c: mpmath.hyp2f1(a, b, c, z),
     )
     ACCURACY[f"hyp2f1 {_a} {_b} {_c}"] = (*_both, uniform((-5, 0.95)), 1e-10, 50)
 

@@ -8,7 +8,7 @@ from wengert.control.loop import LOOP
 from wengert.ops.calculus import differences
 from wengert.ops.elementwise import bits, choices, exponential, predicates, trigonometric
 from wengert.ops.indexing import subscripts, taking
-from wengert.ops.linear_algebra import matrix_functions, spectral, structured
+from wengert.ops.linear_algebra import matrix_functions, sparse, spectral, structured
 from wengert.ops.reductions import without_nan
 from wengert.ops.samples import histograms, sets
 from wengert.ops.shape import joining, rearranging
@@ -79,6 +79,8 @@ lowering.without(
     ),
     subscripts._winners,
 )
+
+lowering.without("SuperLU factors the matrix, called by SciPy", sparse.sparse_solution)
 
 lowering.without(
     "LAPACK factors the matrix, in Python so far",

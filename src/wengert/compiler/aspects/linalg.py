@@ -14,6 +14,7 @@ import numpy as np
 from wengert.compiler.aspects import small_matrices
 from wengert.compiler.forms.lowering import Alternatives, MatrixFunction, expansion, lowering, native_code
 from wengert.compiler.routines import factorizations as routines
+from wengert.compiler.routines import sparse_products as sparse_routines
 from wengert.compiler.routines import spectral as spectral_routines
 from wengert.compiler.routines import systems as system_routines
 from wengert.compiler.routines.cholesky_pull import CHOLESKY_PULL
@@ -21,7 +22,7 @@ from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.complex_numbers import angle, imag, real
 from wengert.ops.elementwise.exponential import exp, log
 from wengert.ops.elementwise.predicates import equal, greater, less, logical_and, logical_xor, not_equal
-from wengert.ops.linear_algebra import cholesky, factorizations, gauge, least_squares, spectral, systems
+from wengert.ops.linear_algebra import cholesky, factorizations, gauge, least_squares, sparse, spectral, systems
 from wengert.ops.linear_algebra.triangular import _solve_triangular, adjoint, transpose_matrix
 from wengert.ops.reductions.cumulative import prod
 from wengert.ops.reductions.extremes import max as max_
@@ -32,6 +33,9 @@ from wengert.ops.shape.casting import astype
 from wengert.ops.shape.rearranging import diagonal
 from wengert.ops.shape.reshaping import expand_dims
 
+lowering.enter(sparse_routines.PRODUCT, sparse.sparse_product)
+lowering.enter(sparse_routines.TRANSPOSE_PRODUCT, sparse.sparse_transpose_product)
+lowering.enter(sparse_routines.ELEMENTS, sparse.product_elements)
 lowering.enter(Alternatives(small_matrices.SOLVE_TRIANGULAR, system_routines.TRIANGULAR), _solve_triangular)
 lowering.enter(Alternatives(small_matrices.SOLVE, system_routines.SOLVE), systems._solve)
 lowering.enter(Alternatives(small_matrices.COFACTOR, system_routines.COFACTOR), systems._cofactor)

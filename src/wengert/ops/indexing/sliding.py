@@ -35,7 +35,7 @@ def sliding_window_view(
     """
     x = as_operand(x)
     if not isinstance(x, Array):
-        return numpy_view(x, window_shape, axis, subok=subok, writeable=writeable)  # type: ignore[call-overload]  # NumPy checks it
+        return numpy_view(x, window_shape, axis, subok=subok, writeable=writeable)  # type: ignore[arg-type]  # NumPy checks it
     if writeable:
         raise user_error(ValueError, "A window of a value cannot be written to", "Leave writeable out.")
     sizes = tuple(np.atleast_1d(window_shape).tolist())

@@ -1,6 +1,6 @@
 """Products and systems with sparse matrices, differentiable with respect to the vectors and to the stored elements.
 
-A matrix is given by its elements row by row, their columns, and the start of each row, as in SciPy's CSR format. The
+A matrix is given by its elements row by row, their columns, and the number of elements in each row. The
 product y = S x and the cotangents of S and x are the three derivatives of one trilinear form, the sum of t_i S_ij x_j:
 three operations that are each other's transposes.
 """
@@ -19,80 +19,84 @@ from wengert.core.spec import Spec
 
 Shape = tuple[int, int]
 
-COLUMNS, STARTS, SHAPE = np.array([0, 2, 1, 0, 3]), np.array([0, 2, 2, 5]), (3, 4)
+COLUMNS, COUNTS, SHAPE = np.array([0, 2, 1, 0, 3]), np.array([2, 0, 3]), (3, 4)
 REGULAR = np.array([2.0, -0.5, 3.0, 0.7, 1.5])
-"""The elements of a regular matrix, with the columns and starts below."""
-SQUARE = np.array([0, 2, 1, 0, 2]), np.array([0, 2, 3, 5])
+"""The elements of a regular matrix, with the columns and counts below."""
+SQUARE = np.array([0, 2, 1, 0, 2]), np.array([2, 1, 2])
 
 
-def matrix_of(data: Any, columns: Any, starts: Any, shape: Shape) -> Any:
+def matrix_of(data: Any, columns: Any, counts: Any, shape: Shape) -> Any:
     """The matrix as an array of SciPy."""
     from scipy.sparse import csr_array  # imported when it is used
 
-    return csr_array((data, columns, starts), shape)
+    matrix = csr_array(shape, dtype=data.dtype)
+    starts = np.zeros(len(counts) + 1, columns.dtype)
+    np.cumsum(counts, out=starts[1:])
+    matrix.data, matrix.indices, matrix.indptr = data, columns, starts  # which were checked before
+    return matrix
 
 
-def _product(data: Any, x: Any, columns: Any, starts: Any, shape: Shape) -> Any:
-    return matrix_of(data, columns, starts, shape) @ x
+def _product(data: Any, x: Any, columns: Any, counts: Any, shape: Shape) -> Any:
+    return matrix_of(data, columns, counts, shape) @ x
 
 
-def _transpose_product(data: Any, x: Any, columns: Any, starts: Any, shape: Shape) -> Any:
-    return matrix_of(data, columns, starts, shape).T @ x
+def _transpose_product(data: Any, x: Any, columns: Any, counts: Any, shape: Shape) -> Any:
+    return matrix_of(data, columns, counts, shape).T @ x
 
 
-def _elements_of_product(t: Any, x: Any, columns: Any, starts: Any, shape: Shape) -> Any:
-    rows = np.repeat(np.arange(shape[0]), np.diff(starts))
+def _elements_of_product(t: Any, x: Any, columns: Any, counts: Any, shape: Shape) -> Any:
+    rows = np.repeat(np.arange(shape[0]), counts)
     products = t[rows] * x[columns]
     return products.sum(1) if products.ndim > 1 else products
 
 
-def _spec(data: Any, x: Any, columns: Any, starts: Any, shape: Shape) -> Spec:
+def _spec(data: Any, x: Any, columns: Any, counts: Any, shape: Shape) -> Spec:
     return Spec((shape[0], *x.shape[1:]), np.result_type(data.dtype, x.dtype))
 
 
-def _transpose_spec(data: Any, x: Any, columns: Any, starts: Any, shape: Shape) -> Spec:
+def _transpose_spec(data: Any, x: Any, columns: Any, counts: Any, shape: Shape) -> Spec:
     return Spec((shape[1], *x.shape[1:]), np.result_type(data.dtype, x.dtype))
 
 
-def _elements_spec(t: Any, x: Any, columns: Any, starts: Any, shape: Shape) -> Spec:
+def _elements_spec(t: Any, x: Any, columns: Any, counts: Any, shape: Shape) -> Spec:
     return Spec(columns.shape, np.result_type(t.dtype, x.dtype))
 
 
 sparse_product: Any = multilinear(
     "sparse_product",
     _product,
-    lambda t, x, columns, starts, shape: product_elements(t, x, columns, starts, shape=shape),
-    lambda t, data, columns, starts, shape: sparse_transpose_product(data, t, columns, starts, shape=shape),
+    lambda t, x, columns, counts, shape: product_elements(t, x, columns, counts, shape=shape),
+    lambda t, data, columns, counts, shape: sparse_transpose_product(data, t, columns, counts, shape=shape),
     None,
     None,
-    inputs=("data", "x", "columns", "starts"),
+    inputs=("data", "x", "columns", "counts"),
     takes_params=True,
     spec=_spec,
-    cases=(case((5,), (4,), COLUMNS, STARTS, shape=SHAPE), case((5,), (4, 2), COLUMNS, STARTS, shape=SHAPE)),
+    cases=(case((5,), (4,), COLUMNS, COUNTS, shape=SHAPE), case((5,), (4, 2), COLUMNS, COUNTS, shape=SHAPE)),
 )
 sparse_transpose_product: Any = multilinear(
     "sparse_transpose_product",
     _transpose_product,
-    lambda t, x, columns, starts, shape: product_elements(x, t, columns, starts, shape=shape),
-    lambda t, data, columns, starts, shape: sparse_product(data, t, columns, starts, shape=shape),
+    lambda t, x, columns, counts, shape: product_elements(x, t, columns, counts, shape=shape),
+    lambda t, data, columns, counts, shape: sparse_product(data, t, columns, counts, shape=shape),
     None,
     None,
-    inputs=("data", "x", "columns", "starts"),
+    inputs=("data", "x", "columns", "counts"),
     takes_params=True,
     spec=_transpose_spec,
-    cases=(case((5,), (3,), COLUMNS, STARTS, shape=SHAPE), case((5,), (3, 2), COLUMNS, STARTS, shape=SHAPE)),
+    cases=(case((5,), (3,), COLUMNS, COUNTS, shape=SHAPE), case((5,), (3, 2), COLUMNS, COUNTS, shape=SHAPE)),
 )
 product_elements: Any = multilinear(
     "product_elements",
     _elements_of_product,
-    lambda t, y, columns, starts, shape: sparse_product(t, y, columns, starts, shape=shape),
-    lambda t, x, columns, starts, shape: sparse_transpose_product(t, x, columns, starts, shape=shape),
+    lambda t, y, columns, counts, shape: sparse_product(t, y, columns, counts, shape=shape),
+    lambda t, x, columns, counts, shape: sparse_transpose_product(t, x, columns, counts, shape=shape),
     None,
     None,
-    inputs=("x", "y", "columns", "starts"),
+    inputs=("x", "y", "columns", "counts"),
     takes_params=True,
     spec=_elements_spec,
-    cases=(case((3,), (4,), COLUMNS, STARTS, shape=SHAPE), case((3, 2), (4, 2), COLUMNS, STARTS, shape=SHAPE)),
+    cases=(case((3,), (4,), COLUMNS, COUNTS, shape=SHAPE), case((3, 2), (4, 2), COLUMNS, COUNTS, shape=SHAPE)),
 )
 
 
@@ -122,34 +126,34 @@ def factor(matrix: Factored) -> Any:
     """The sparse LU factorisation, which serves the solution and its derivatives."""
     from scipy.sparse.linalg import splu
 
-    data, columns, starts = matrix.parts
-    n = len(starts) - 1
+    data, columns, counts = matrix.parts
+    n = len(counts)
     try:
-        return splu(matrix_of(data, columns, starts, (n, n)).tocsc())
+        return splu(matrix_of(data, columns, counts, (n, n)).tocsc())
     except RuntimeError as error:
         raise user_error(np.linalg.LinAlgError, "The sparse matrix of a system is singular") from error
 
 
-def _solve(data: Any, b: Any, columns: Any, starts: Any, transposed: bool) -> Any:
+def _solve(data: Any, b: Any, columns: Any, counts: Any, transposed: bool) -> Any:
     dtype = np.result_type(data.dtype, b.dtype, np.float32)
     if not b.size:
         return np.zeros(b.shape, dtype)
     # SuperLU has copies of the numbers, and one precision for matrix and vectors.
-    factors = factor(Factored(np.array(data, dtype), np.array(columns), np.array(starts)))
+    factors = factor(Factored(np.array(data, dtype), np.array(columns), np.array(counts)))
     return factors.solve(np.asarray(b, dtype), "T" if transposed else "N")
 
 
-def _pull_matrix(t: Any, out: Any, data: Any, columns: Any, starts: Any, transposed: bool) -> Any:
-    n = starts.shape[0] - 1
-    u = -sparse_solution(data, t, columns, starts, transposed=not transposed)
-    return product_elements(*((out, u) if transposed else (u, out)), columns, starts, shape=(n, n))
+def _pull_matrix(t: Any, out: Any, data: Any, columns: Any, counts: Any, transposed: bool) -> Any:
+    n = counts.shape[0]
+    u = -sparse_solution(data, t, columns, counts, transposed=not transposed)
+    return product_elements(*((out, u) if transposed else (u, out)), columns, counts, shape=(n, n))
 
 
-def _push_matrix(t: Any, out: Any, data: Any, columns: Any, starts: Any, transposed: bool) -> Any:
-    n = starts.shape[0] - 1
+def _push_matrix(t: Any, out: Any, data: Any, columns: Any, counts: Any, transposed: bool) -> Any:
+    n = counts.shape[0]
     product = sparse_transpose_product if transposed else sparse_product
     return -sparse_solution(
-        data, product(t, out, columns, starts, shape=(n, n)), columns, starts, transposed=transposed
+        data, product(t, out, columns, counts, shape=(n, n)), columns, counts, transposed=transposed
     )
 
 
@@ -157,17 +161,17 @@ sparse_solution: Any = general(
     "sparse_solution",
     _solve,
     _pull_matrix,
-    lambda t, data, columns, starts, transposed: sparse_solution(data, t, columns, starts, transposed=not transposed),
+    lambda t, data, columns, counts, transposed: sparse_solution(data, t, columns, counts, transposed=not transposed),
     None,
     None,
-    inputs=("data", "b", "columns", "starts"),
+    inputs=("data", "b", "columns", "counts"),
     jvps=(
         _push_matrix,
-        lambda t, data, columns, starts, transposed: sparse_solution(data, t, columns, starts, transposed=transposed),
+        lambda t, data, columns, counts, transposed: sparse_solution(data, t, columns, counts, transposed=transposed),
         None,
         None,
     ),
-    spec=lambda data, b, columns, starts, transposed: Spec(b.shape, np.result_type(data.dtype, b.dtype, np.float32)),
+    spec=lambda data, b, columns, counts, transposed: Spec(b.shape, np.result_type(data.dtype, b.dtype, np.float32)),
     cases=(
         case(REGULAR, (3,), *SQUARE, transposed=False),
         case(REGULAR, (3, 2), *SQUARE, transposed=True),

@@ -29,40 +29,49 @@ from wengert.ops.shape.reshaping import swapaxes
 __all__ = ["SparseMatrix", "sparse"]
 
 
-class Layout:
-    """Where the elements of a sparse matrix are: their columns, row by row, and the start of each row.
+def own_integers(x: np.ndarray) -> np.ndarray:
+    """Integers that nobody can change, so that they are copied once, and not by each operation that keeps them."""
+    if x.flags.writeable or x.base is not None:
+        x = x.copy()
+        x.flags.writeable = False
+    return x
+
+
+class Positions:
+    """Where the elements of a sparse matrix are: their columns, row by row, and how many each row has.
 
     If it is `transposed`, they are those of the transpose.
     """
 
-    def __init__(self, columns: np.ndarray, starts: np.ndarray, shape: Shape, transposed: bool = False):
-        self.columns, self.starts, self.stored_shape, self.transposed = columns, starts, shape, transposed
+    def __init__(self, columns: np.ndarray, counts: np.ndarray, shape: Shape, transposed: bool = False):
+        self.columns, self.counts = own_integers(columns), own_integers(counts)
+        self.stored_shape, self.transposed = shape, transposed
 
     @property
     def shape(self) -> Shape:
         """The numbers of rows and columns of the matrix."""
         return self.stored_shape[::-1] if self.transposed else self.stored_shape
 
-    def transpose(self) -> Layout:
-        """The layout of the transpose, with the same elements."""
-        return Layout(self.columns, self.starts, self.stored_shape, not self.transposed)
+    def transpose(self) -> Positions:
+        """The positions of the transpose, with the same elements."""
+        return Positions(self.columns, self.counts, self.stored_shape, not self.transposed)
 
     @cached_property
     def digest(self) -> bytes:
         """A hash of all numbers."""
         digest = hashlib.blake2b(repr((self.stored_shape, self.transposed)).encode(), digest_size=16)
-        for part in (self.columns, self.starts):
+        for part in (self.columns, self.counts):
             digest.update(np.ascontiguousarray(part, np.int64).data)
         return digest.digest()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Layout) and (self is other or self.digest == other.digest)
+        return isinstance(other, Positions) and (self is other or self.digest == other.digest)
 
     def __hash__(self) -> int:
         return hash(self.digest)
 
     cls = property(lambda self: SparseMatrix)
-    __name__ = property(lambda self: "SparseMatrix")  # type: ignore[assignment]  # of what it makes
+    __name__ = property(lambda self: "SparseMatrix")  # of what it makes
 
     def __call__(self, parts: dict[str, Any]) -> SparseMatrix:
         return SparseMatrix(parts["data"], self)
@@ -82,16 +91,16 @@ class SparseMatrix(Branch):
     __array_ufunc__ = None  # so that NumPy's arrays leave `x @ S` to this class
     __array_priority__ = 100.0
 
-    def __init__(self, data: Any, layout: Layout):
-        self.data, self.layout = data, layout
+    def __init__(self, data: Any, positions: Positions):
+        self.data, self.positions = data, positions
 
     def open_branch(self) -> tuple[Any, dict[str, Any]]:
-        return self.layout, {"data": self.data}
+        return self.positions, {"data": self.data}
 
     @property
     def shape(self) -> Shape:
         """The numbers of rows and columns."""
-        return self.layout.shape
+        return self.positions.shape
 
     @property
     def dtype(self) -> np.dtype:
@@ -102,27 +111,27 @@ class SparseMatrix(Branch):
     @property
     def T(self) -> SparseMatrix:  # noqa: N802  # NumPy's name
         """The transpose, which shares the elements."""
-        return SparseMatrix(self.data, self.layout.transpose())
+        return SparseMatrix(self.data, self.positions.transpose())
 
     def with_data(self, data: Any) -> SparseMatrix:
         """A matrix with other elements at the same positions, in the order of `data`: row by row."""
         data = as_operand(data)
-        if data.shape != self.layout.columns.shape:
+        if data.shape != self.positions.columns.shape:
             raise user_error(
-                ValueError, f"The matrix has {len(self.layout.columns)} elements, and was given shape {data.shape}"
+                ValueError, f"The matrix has {len(self.positions.columns)} elements, and was given shape {data.shape}"
             )
-        return SparseMatrix(data, self.layout)
+        return SparseMatrix(data, self.positions)
 
     def __matmul__(self, x: Any) -> Any:
-        x, layout = as_operand(x), self.layout
+        x, positions = as_operand(x), self.positions
         if x.ndim not in (1, 2) or x.shape[0] != self.shape[1]:
             raise user_error(
                 ValueError,
                 f"The product of a sparse matrix of shape {self.shape} and an array of shape {x.shape}",
                 "It must have one or two axes, the first as long as the matrix has columns.",
             )
-        product = sparse_transpose_product if layout.transposed else sparse_product
-        return product(self.data, x, layout.columns, layout.starts, shape=layout.stored_shape)
+        product = sparse_transpose_product if positions.transposed else sparse_product
+        return product(self.data, x, positions.columns, positions.counts, shape=positions.stored_shape)
 
     def __rmatmul__(self, x: Any) -> Any:
         x = as_operand(x)
@@ -131,12 +140,12 @@ class SparseMatrix(Branch):
     def __mul__(self, factor: Any) -> SparseMatrix:
         if np.ndim(factor):
             raise user_error(TypeError, "A sparse matrix times an array", "The product of matrices is S @ x.")
-        return SparseMatrix(self.data * factor, self.layout)
+        return SparseMatrix(self.data * factor, self.positions)
 
     __rmul__ = __mul__
 
     def __neg__(self) -> SparseMatrix:
-        return SparseMatrix(-self.data, self.layout)
+        return SparseMatrix(-self.data, self.positions)
 
     def solve(self, b: Any) -> Any:
         """The x with `S x = b`, by a sparse LU factorisation; b has one or two axes."""
@@ -145,26 +154,26 @@ class SparseMatrix(Branch):
             raise user_error(
                 ValueError, f"A system with a sparse matrix of shape {self.shape} and b of shape {b.shape}"
             )
-        layout = self.layout
-        return sparse_solution(self.data, b, layout.columns, layout.starts, transposed=layout.transposed)
+        positions = self.positions
+        return sparse_solution(self.data, b, positions.columns, positions.counts, transposed=positions.transposed)
 
     def toarray(self) -> Any:
         """The matrix as an array."""
-        layout = self.layout
-        rows = np.repeat(np.arange(layout.stored_shape[0]), np.diff(layout.starts))
+        positions = self.positions
+        rows = np.repeat(np.arange(positions.stored_shape[0]), positions.counts)
         key = Index((Hole.ARRAY, Hole.ARRAY), False)
-        full = _scatter(self.data, rows, layout.columns, key=key, shape=layout.stored_shape)
-        return full.T if layout.transposed else full
+        full = _scatter(self.data, rows, positions.columns, key=key, shape=positions.stored_shape)
+        return full.T if positions.transposed else full
 
-    def scipy(self) -> Any:
+    def tocsr(self) -> Any:
         """The numbers as an array of `scipy.sparse`."""
-        layout = self.layout
-        plain = matrix_of(np.array(self.data), layout.columns, layout.starts, layout.stored_shape)
-        return plain.T if layout.transposed else plain
+        positions = self.positions
+        plain = matrix_of(np.array(self.data), positions.columns, positions.counts, positions.stored_shape)
+        return plain.T.tocsr() if positions.transposed else plain
 
     def __repr__(self) -> str:
         rows, columns = self.shape
-        return f"<sparse matrix {rows} x {columns}, {len(self.layout.columns)} elements, {self.dtype}>"
+        return f"<sparse matrix {rows} x {columns}, {len(self.positions.columns)} elements, {self.dtype}>"
 
 
 def is_scipy_sparse(x: Any) -> bool:
@@ -190,7 +199,7 @@ def sparse(matrix: Any, shape: Shape | None = None) -> SparseMatrix:
         if not rows.has_canonical_format:
             rows = rows.copy()
             rows.sum_duplicates()
-        return SparseMatrix(rows.data, Layout(rows.indices, rows.indptr, rows.shape))
+        return SparseMatrix(rows.data, Positions(rows.indices, np.diff(rows.indptr), rows.shape))
     try:
         values, (at_rows, at_columns) = matrix
     except (TypeError, ValueError):
@@ -214,13 +223,13 @@ def from_triplets(values: Any, rows: np.ndarray, columns: np.ndarray, shape: Sha
     if rows.size and not (rows.min() >= 0 and rows.max() < height and columns.min() >= 0 and columns.max() < width):
         raise user_error(ValueError, f"A sparse matrix of shape {shape} has no element at one of the positions")
     offsets, slots = np.unique(rows.astype(np.int64) * width + columns, return_inverse=True)
-    starts = np.searchsorted(offsets, np.arange(height + 1) * width)
-    layout = Layout(offsets % max(width, 1), starts, (height, width))
+    counts = np.bincount(offsets // max(width, 1), minlength=height)
+    positions = Positions(offsets % max(width, 1), counts, (height, width))
     if len(offsets) == len(slots):
         data = gather(values, np.argsort(slots), key=Index((Hole.ARRAY,)))
     else:
         data = _scatter(values, slots, key=Index((Hole.ARRAY,), True), shape=offsets.shape)
-    return SparseMatrix(data, layout)
+    return SparseMatrix(data, positions)
 
 
 def is_sparse(x: Any) -> bool:

@@ -33,7 +33,7 @@ __all__ = [
 ]  # fmt: skip
 
 CASES = (
-    case(np.array([0, 1, 2]), np.array([0.5, 1.5, 3.0])),
+    case(np.array([0, 1, 2]), np.array([0.6, 1.5, 3.0])),
     case(np.array([[1], [3]]), np.array([0.8, 1.0, 2.0])),
     case(np.array(2), np.array(1.3)),
     case(np.array(0), np.ones((2, 0))),

@@ -88,8 +88,8 @@ def multigammaln(a: Any, d: int) -> Any:
     array([0.45158271, 2.46648573])
     """
     d, a = index(d), as_operand(a)
-    numbers = bottom_array(a)
-    if isinstance(numbers, np.ndarray | np.generic) and not np.all(numbers > 0.5 * (d - 1)):
+    numbers: Any = bottom_array(a)
+    if isinstance(numbers, np.ndarray | np.generic) and not np.all(np.asarray(numbers) > 0.5 * (d - 1)):
         raise user_error(ValueError, f"multigammaln in {d} dimensions needs a > {0.5 * (d - 1):g}")
     return sum([gammaln(a - 0.5 * j) for j in range(d)]) + 0.25 * d * (d - 1) * math.log(math.pi)
 

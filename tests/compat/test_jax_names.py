@@ -84,6 +84,11 @@ def test_values_without_inputs_are_known_in_jit() -> None:
     assert float(f(2.0)) == 12.0
 
 
+def test_arrays_record_nothing() -> None:
+    with pytest.raises(TypeError, match=r"no history.*jax\.grad"):
+        jnp.asarray(X).requires_grad_()
+
+
 def test_arrays_print_and_pickle() -> None:
     x = jnp.asarray(X)
     assert repr(x) == "Array([1., 2., 3.], dtype=float64)"

@@ -7,7 +7,7 @@ them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 
 class Difference(NamedTuple):
@@ -18,7 +18,7 @@ class Difference(NamedTuple):
     here: str
 
 
-def without(module: str, absent: Mapping[str, str]) -> Callable[[str], NoReturn]:
+def without(module: str, absent: Mapping[str, str]) -> Callable[[str], Any]:
     """The `__getattr__` of a module of a layer: it raises an error that names the alternative.
 
     `absent` has the alternatives by the name in the peer, such as "torch.nn.Bilinear".

@@ -15,13 +15,16 @@ import numpy as np
 
 from wengert.core import tree
 from wengert.core.array import Array
-from wengert.core.levels import is_own
+from wengert.core.errors import user_error
 from wengert.core.primitive import Primitive, as_constant, holds_value, stack_lists
 from wengert.modes import recording
 from wengert.modes.tensor import Tensor
 from wengert.ops.samples.sorting import argsort, sort
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import reshape
+
+PLAIN_CONTAINERS = (dict, list, tuple)
+"""Containers that are taken apart without the structure of a tree."""
 
 
 class ConcreteArray(Tensor):
@@ -61,11 +64,21 @@ class ConcreteArray(Tensor):
     def detach(self) -> Tensor:
         return self
 
-    def sort(self, axis: int = -1, *, stable: bool = True, descending: bool = False) -> Any:
+    @property
+    def requires_grad(self) -> bool:
+        """False: gradients are those of functions."""
+        return False
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        if wanted:
+            raise user_error(TypeError, "An array of JAX's has no history", "Use jax.grad, or a wg.tensor.")
+
+    def sort(self, axis: int = -1, *, stable: bool = True, descending: bool = False) -> Any:  # type: ignore[override]  # JAX's
         """The elements in order along an axis, as a new array."""
         return sort(self, axis, stable=stable, descending=descending)
 
-    def argsort(self, axis: int = -1, *, stable: bool = True, descending: bool = False) -> Any:
+    def argsort(self, axis: int = -1, *, stable: bool = True, descending: bool = False) -> Any:  # type: ignore[override]  # JAX's
         """The indices of the elements in order along an axis; equal ones keep their order."""
         return argsort(self, axis, stable=stable, descending=descending)
 
@@ -102,12 +115,9 @@ def to_arrays(values: Any) -> Any:
     """The same for all leaves of a tree."""
     if isinstance(values, Array | np.ndarray | np.generic):
         return to_array(values)
-    if values.__class__ in PLAIN_CONTAINERS:  # the usual ones, without the structure of the tree
+    if values.__class__ in PLAIN_CONTAINERS:
         return map_children(to_arrays, values)
     return tree.map(to_array, values)
-
-
-PLAIN_CONTAINERS = (dict, list, tuple)
 
 
 def map_children(function: Callable[[Any], Any], values: Any) -> Any:
@@ -118,8 +128,8 @@ def map_children(function: Callable[[Any], Any], values: Any) -> Any:
 
 
 def as_arrays(values: Any) -> Any:
-    """The same, with Python's numbers as arrays, too: the state of a loop."""
-    return tree.map(lambda x: array(x) if isinstance(x, int | float | complex) else to_array(x), values)
+    """The same, with copies of NumPy's arrays and of Python's numbers: the state of a loop."""
+    return tree.map(lambda x: array(x) if isinstance(x, np.ndarray | int | float | complex) else to_array(x), values)
 
 
 def strip_array(x: Any) -> Any:
@@ -191,8 +201,3 @@ def array(
     made = np.array(given, dtype, order=order, ndmin=ndmin)  # type: ignore[call-overload]  # NumPy checks
     made.flags.writeable = False  # rules may keep it without a copy
     return ConcreteArray(made)
-
-
-def is_concrete(x: Any) -> bool:
-    """Whether the numbers of a value are known."""
-    return not isinstance(x, Array) or is_own(x, ConcreteArray, 0)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+import wengert as wg
 from wengert.compat.jax.arrays import strip_arrays, to_arrays
-from wengert.compiler.call.compiled import compile
 from wengert.core import tree
 from wengert.core.errors import user_error
 from wengert.core.frozen import frozen
@@ -48,7 +48,7 @@ def jit(
         return partial(jit, static_argnums=static_argnums, static_argnames=static_argnames)
     numbers = () if static_argnums is None else static_argnums
     names = () if static_argnames is None else static_argnames
-    compiled = compile(fun, static_argnums=numbers, static_argnames=names)
+    compiled = wg.compile(fun, static_argnums=numbers, static_argnames=names)
 
     @wraps(fun)
     def jitted(*args: Any, **kwargs: Any) -> Any:

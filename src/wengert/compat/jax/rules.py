@@ -87,7 +87,7 @@ class custom_vjp(custom.custom_vjp):  # a decorator
     ) -> None:
         """Set the rules: `fwd(*args)` returns the value and residuals, `bwd(residuals, cotangent)` a tuple."""
         refuse_options(symbolic_zeros=symbolic_zeros, optimize_remat=optimize_remat)
-        super().defvjp(fwd, freeze(bwd))
+        super().defvjp(freeze(fwd), freeze(bwd))
 
 
 def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
@@ -106,11 +106,11 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def freeze(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """A rule that runs in a backward pass, where arrays are immutable as elsewhere."""
+    """A rule that gets arrays of this layer, and runs where they are immutable, also in a backward pass."""
 
     @wraps(rule)
-    def frozen_rule(*args: Any) -> Any:
+    def frozen_rule(*args: Any, **kwargs: Any) -> Any:
         with frozen():
-            return rule(*args)
+            return rule(*[to_arrays(a) for a in args], **kwargs)
 
     return frozen_rule

@@ -189,6 +189,7 @@ def paths_of(structure: Structure) -> list[tuple[Any, ...]]:
     if structure is LEAF:
         return [()]
     make: Any = structure.make
+    entries: list[Any]
     kind = DictKey if isinstance(make, type) and issubclass(make, dict) else GetAttrKey
     if isinstance(make, type) and issubclass(make, list | tuple):
         names = getattr(make, "_fields", None)

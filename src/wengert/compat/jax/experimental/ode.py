@@ -30,9 +30,9 @@ def odeint(
     """The solution of y' = func(y, t, *args) at the times t, by the method of Dormand and Prince."""
     if mxstep != float("inf"):
         raise user_error(NotImplementedError, "odeint has no mxstep here", "Leave it out.")
-    largest = {} if hmax == float("inf") else {"hmax": hmax}
+    longest = 0.0 if hmax == float("inf") else hmax  # 0 is no bound
     y0, t = as_arrays(y0), as_arrays(t)
     with frozen():
-        found = wg.integrate.odeint(func, y0, t, args, rtol=rtol, atol=atol, method="RK45", **largest)
+        found = wg.integrate.odeint(func, y0, t, args, rtol=rtol, atol=atol, method="RK45", hmax=longest)
     is_number = isinstance(y0, wg.Array) and not y0.ndim  # SciPy makes a vector of it
     return to_arrays(found.reshape(t.shape) if is_number else found)

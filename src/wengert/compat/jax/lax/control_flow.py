@@ -99,7 +99,7 @@ def sort_alike(branches: Sequence[Callable[..., Any]]) -> list[Callable[..., Any
 def takes_nothing(f: Callable[..., Any]) -> bool:
     """Whether a function is called without arguments; older programs pass `operand=None`."""
     code = getattr(f, "__code__", None)
-    return code is None or code.co_argcount == len(f.__defaults__ or ())  # type: ignore[attr-defined]  # it has code
+    return code is None or code.co_argcount == len(f.__defaults__ or ())
 
 
 def switch(

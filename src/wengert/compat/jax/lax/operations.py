@@ -269,12 +269,9 @@ def lift_reduction(function: Callable[..., Any], name: str) -> Callable[..., Any
     return reduce
 
 
-reduce_sum, reduce_max, reduce_min = map(
-    lift_reduction, (wg.sum, wg.max, wg.min), ("reduce_sum", "reduce_max", "reduce_min")
-)
-reduce_prod, reduce_and, reduce_or = map(
-    lift_reduction, (wg.prod, wg.all, wg.any), ("reduce_prod", "reduce_and", "reduce_or")
-)
+reduce_sum, reduce_prod = lift_reduction(wg.sum, "reduce_sum"), lift_reduction(wg.prod, "reduce_prod")
+reduce_max, reduce_min = lift_reduction(wg.max, "reduce_max"), lift_reduction(wg.min, "reduce_min")
+reduce_and, reduce_or = lift_reduction(wg.all, "reduce_and"), lift_reduction(wg.any, "reduce_or")
 
 
 def lift_cumulative(function: Callable[[Any, Any], Any], name: str) -> Callable[..., Any]:

@@ -257,9 +257,22 @@ METHODS: dict[str, Callable[..., Any]] = {
     "view_as": lambda self, other: shaping.reshape(self, *other.shape), "is_same_size": shaping.is_same_size,
 }  # fmt: skip
 
+
+@layered
+def reversed_axes(x: Any) -> Any:
+    """The axes in reverse order."""
+    return wg.transpose(x)
+
+
+@layered
+def transposed_matrices(x: Any) -> Any:
+    """The last two axes exchanged."""
+    return wg.matrix_transpose(x)
+
+
 PROPERTIES: dict[str, tuple[Any, ...]] = {
-    "H": (shaping.adjoint,), "T": (layered(wg.transpose),), "mH": (shaping.adjoint,),
-    "mT": (layered(wg.matrix_transpose),), "device": (lambda self: CPU,), "imag": (elementwise.imag,),
+    "H": (shaping.adjoint,), "T": (reversed_axes,), "mH": (shaping.adjoint,),
+    "mT": (transposed_matrices,), "device": (lambda self: CPU,), "imag": (elementwise.imag,),
     "real": (elementwise.real,), "is_cuda": (lambda self: False,), "is_sparse": (lambda self: False,),
     "layout": (lambda self: "strided",), "shape": (lambda self: Size(self._mode.shape.fget(self)),),
 }  # fmt: skip

@@ -42,6 +42,7 @@ FAMILIES = (
     "compat.torch.reductions",
     "compat.torch.settings",
     "compat.torch.shaping",
+    "compat.torch.writing",
     "core.dtypes: e inf nan newaxis pi",
 )
 """The modules whose public names are here."""

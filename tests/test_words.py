@@ -19,9 +19,9 @@ SHARED = {
 
 
 def definitions() -> dict[str, list[str]]:
-    """The modules that define each function and class."""
+    """The modules that define each function and class. Layers for other systems have the names of their peers."""
     found = defaultdict(list)
-    for path in sorted(SOURCES.rglob("*.py")):
+    for path in sorted(set(SOURCES.rglob("*.py")) - set((SOURCES / "compat").rglob("*.py"))):
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 found[node.name].append(str(path.relative_to(SOURCES)))

@@ -23,6 +23,7 @@ def modules(layer: str) -> Iterator[ModuleType]:
     yield package
     for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         module = importlib.import_module(found.name)
+        lending |= {f"wengert.{family}" for family in getattr(module, "FAMILIES", ())}
         if getattr(module, "__all__", None) and found.name not in lending:
             yield module
 

@@ -17,12 +17,14 @@ FOLDER = Path(__file__).parent
 
 
 def modules(layer: str) -> Iterator[ModuleType]:
-    """The modules of a layer that a program may import."""
+    """The modules of a layer that the peer has too, and not those that only lend their names to the package."""
     package = importlib.import_module(f"wengert.compat.{layer}")
+    lending = {f"wengert.{family}" for family in getattr(package, "FAMILIES", ())}
     yield package
     for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         module = importlib.import_module(found.name)
-        if getattr(module, "__all__", None):
+        lending |= {f"wengert.{family}" for family in getattr(module, "FAMILIES", ())}
+        if getattr(module, "__all__", None) and found.name not in lending:
             yield module
 
 
@@ -41,7 +43,10 @@ def shown_names(module: ModuleType) -> str:
 def page(layer: str) -> str:
     package = importlib.import_module(f"wengert.compat.{layer}")
     different = importlib.import_module(f"wengert.compat.{layer}.differences")
-    parts = [f"# Programs written for {different.PEER}\n", (package.__doc__ or "").strip() + "\n"]
+    about, _, example = (package.__doc__ or "").partition("\n>>>")
+    parts = [f"# Programs written for {different.PEER}\n", about.strip() + "\n"]
+    if example:
+        parts.append(f"```python\n>>>{example.rstrip()}\n```\n")
     parts.append("This page is generated from the layer (`python docs/compat.py`).\n")
     parts.append("## What differs\n")
     parts.append(f"| what | {different.PEER} | `wengert.compat.{layer}` |\n|---|---|---|")

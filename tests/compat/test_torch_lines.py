@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -41,3 +42,13 @@ def test_line(line):
     for name in mine.keys() | wanted.keys():
         zeros = [0.0] * len(mine.get(name) or wanted.get(name))
         compare(mine.get(name, zeros), wanted.get(name, zeros), f"{line}: gradient of {name}", single)
+
+
+def test_stored_results_are_those_of_pytorch():
+    torch = pytest.importorskip("torch")
+    for line in torch_lines.LINES:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PyTorch's, for old names
+            found = json.loads(json.dumps(torch_lines.run_line(torch, line)))
+        for mine, wanted in zip(found["value"], EXPECTED[line]["value"], strict=True):
+            compare(mine, wanted, line)

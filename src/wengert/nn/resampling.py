@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from wengert.core.errors import user_error
-from wengert.nn import functional
+from wengert.nn.functional.resampling import fold, interpolate, pad, pixel_shuffle, pixel_unshuffle, unfold
 from wengert.nn.module import Module
 from wengert.ops.signal.window_arguments import Numbers
 
@@ -28,7 +28,7 @@ class Upsample(Module):
         self.size, self.scale_factor, self.mode, self.align_corners = size, scale_factor, mode, align_corners
 
     def forward(self, input: Any) -> Any:
-        return functional.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners)
+        return interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners)
 
 
 class PixelShuffle(Module):
@@ -43,7 +43,7 @@ class PixelShuffle(Module):
         self.upscale_factor = upscale_factor
 
     def forward(self, input: Any) -> Any:
-        return functional.pixel_shuffle(input, self.upscale_factor)
+        return pixel_shuffle(input, self.upscale_factor)
 
 
 class PixelUnshuffle(Module):
@@ -58,7 +58,7 @@ class PixelUnshuffle(Module):
         self.downscale_factor = downscale_factor
 
     def forward(self, input: Any) -> Any:
-        return functional.pixel_unshuffle(input, self.downscale_factor)
+        return pixel_unshuffle(input, self.downscale_factor)
 
 
 class Unfold(Module):
@@ -73,7 +73,7 @@ class Unfold(Module):
         self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
 
     def forward(self, input: Any) -> Any:
-        return functional.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
+        return unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
 
 class Fold(Module):
@@ -96,7 +96,7 @@ class Fold(Module):
         self.dilation, self.padding, self.stride = dilation, padding, stride
 
     def forward(self, input: Any) -> Any:
-        return functional.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
+        return fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
 
 
 class Padding(Module):
@@ -114,7 +114,7 @@ class Padding(Module):
             )
 
     def forward(self, input: Any) -> Any:
-        return functional.pad(input, self.padding, self.mode, self.value)
+        return pad(input, self.padding, self.mode, self.value)
 
 
 class ConstantPadding(Padding):

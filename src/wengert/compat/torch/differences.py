@@ -9,12 +9,12 @@ PEER = "PyTorch"
 
 DIFFERENCES: list[Difference] = [
     Difference(
-        "views (`x[0]`, `x.view(...)`, `x.t()`, `x.expand(...)`)",
-        "share memory: `x[0].zero_()` and `x.view(-1)[0] = 1` change x",
-        "share nothing: writing into what may be a view of another tensor raises an error. `x[0] = 0` works",
+        "views (`x.view(...)`, `x.t()`, `x.unbind()`, `x.expand(...)`)",
+        "share memory: `x.view(-1)[0] = 1` changes x",
+        "share nothing: writing into what may be a view of another tensor raises an error",
     ),
     Difference(
-        "`x.data` and `x.detach()`",
+        "`x[0]`, `x[:, 1:]`, `x.data` and `x.detach()`",
         "share memory with x, both ways",
         "what is written into them is written into x; they keep the numbers that x had when they were made",
     ),

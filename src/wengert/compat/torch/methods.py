@@ -240,7 +240,9 @@ METHODS: dict[str, Callable[..., Any]] = {
     **OF_MATRICES,
     **{name: cast_to(dtype) for name, dtype in CASTS.items()},
     **writing.METHODS,
-    "__format__": format_number, "__getitem__": indexing.getitem, "__repr__": represent,
+    "__complex__": lambda self: complex(item(self)), "__float__": lambda self: float(item(self)),
+    "__int__": lambda self: int(item(self)), "__format__": format_number, "__getitem__": writing.getitem,
+    "__repr__": represent, "narrow": writing.narrow, "select": writing.select,
     "__setitem__": indexing.setitem,
     "apply_": apply_, "bernoulli": drawing.bernoulli, "clone": creation.clone, "contiguous": contiguous, "cpu": itself,
     "cuda": on_other_device, "detach": writing.detach, "dim": lambda self: self.ndim, "expand": shaping.expand,
@@ -257,9 +259,22 @@ METHODS: dict[str, Callable[..., Any]] = {
     "view_as": lambda self, other: shaping.reshape(self, *other.shape), "is_same_size": shaping.is_same_size,
 }  # fmt: skip
 
+
+@layered
+def reversed_axes(x: Any) -> Any:
+    """The axes in reverse order."""
+    return wg.transpose(x)
+
+
+@layered
+def transposed_matrices(x: Any) -> Any:
+    """The last two axes exchanged."""
+    return wg.matrix_transpose(x)
+
+
 PROPERTIES: dict[str, tuple[Any, ...]] = {
-    "H": (shaping.adjoint,), "T": (layered(wg.transpose),), "mH": (shaping.adjoint,),
-    "mT": (layered(wg.matrix_transpose),), "device": (lambda self: CPU,), "imag": (elementwise.imag,),
+    "H": (shaping.adjoint,), "T": (reversed_axes,), "mH": (shaping.adjoint,),
+    "mT": (transposed_matrices,), "device": (lambda self: CPU,), "imag": (elementwise.imag,),
     "real": (elementwise.real,), "is_cuda": (lambda self: False,), "is_sparse": (lambda self: False,),
     "layout": (lambda self: "strided",), "shape": (lambda self: Size(self._mode.shape.fget(self)),),
 }  # fmt: skip

@@ -18,10 +18,10 @@ __all__ = [
     "Size", "adjoint", "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes",
     "broadcast_tensors", "broadcast_to", "cat", "chunk", "column_stack", "combinations", "concat", "concatenate",
     "diag", "diag_embed", "diagflat", "diagonal", "dsplit", "dstack", "flatten", "flip", "fliplr", "flipud",
-    "hsplit", "hstack", "is_same_size", "meshgrid", "moveaxis", "movedim", "narrow", "numel", "permute", "ravel",
-    "repeat_interleave", "reshape", "roll", "rot90", "row_stack", "select", "split", "split_with_sizes", "squeeze",
-    "stack", "swapaxes", "swapdims", "t", "tensor_split", "tile", "trace", "transpose", "tril", "triu", "unbind",
-    "unflatten", "unsqueeze", "vsplit", "vstack",
+    "hsplit", "hstack", "is_same_size", "meshgrid", "moveaxis", "movedim", "numel", "permute", "ravel",
+    "repeat_interleave", "reshape", "roll", "rot90", "row_stack", "split", "split_with_sizes", "squeeze", "stack",
+    "swapaxes", "swapdims", "t", "tensor_split", "tile", "trace", "transpose", "tril", "triu", "unbind", "unflatten",
+    "unsqueeze", "vsplit", "vstack",
 ]  # fmt: skip
 
 
@@ -316,23 +316,6 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:
 hsplit = layered(lambda input, parts: tuple(wg.hsplit(input, parts)))
 vsplit = layered(lambda input, parts: tuple(wg.vsplit(input, parts)))
 dsplit = layered(lambda input, parts: tuple(wg.dsplit(input, parts)))
-
-
-@layered
-def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
-    """A part of an axis."""
-    key = [slice(None)] * input.ndim
-    start = int(start) % input.shape[dim] if int(start) < 0 else int(start)
-    key[dim] = slice(start, start + length)
-    return input[tuple(key)]
-
-
-@layered
-def select(input: Any, dim: int, index: int) -> Any:
-    """One slice along an axis."""
-    key: list[Any] = [slice(None)] * input.ndim
-    key[dim] = index
-    return input[tuple(key)]
 
 
 @layered

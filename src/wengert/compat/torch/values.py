@@ -249,9 +249,9 @@ def refuse_view(x: Any) -> None:
     if is_view(x.value):
         raise user_error(
             RuntimeError,
-            "A tensor that may be a view of another one (x[0], x.view(...), x.t() and the like) was changed in place",
+            "A tensor that may be a view of another one (x.view(...), x.t() and the like) was changed in place",
             because="PyTorch would change both, and here no memory is shared. Write into the other tensor "
-            "(x[0, 1] = v), or work on a copy (y = x[0].clone()).",
+            "(x[0, 1] = v), or work on a copy (y = x.t().clone()).",
         )
 
 

@@ -17,20 +17,20 @@ from wengert.modes.in_place import is_traced
 from wengert.modes.tensor import Tensor as EngineTensor
 from wengert.modes.tensor import as_tensor
 
+__all__ = ["narrow", "select"]  # the others are methods
 
-class Alias(Tensor):
-    """`x.data` and `x.detach()`: the numbers of x without history. What is written into it is written into x.
 
-    It keeps x only as long as someone else does, and does not see what is written into x later.
+WHOLE = slice(None)
+"""The key of an alias of a whole tensor."""
+
+
+class Shared(Tensor):
+    """A tensor that shares memory with another one in PyTorch: what is written into it is written into the other too.
+
+    It keeps the other only as long as someone else does, and does not see what is written into the other later.
     """
 
-    __slots__ = ("source",)
-
-    @classmethod
-    def of(cls, source: Any) -> Alias:
-        new = cls(source.value, source.level)
-        new.source = weakref.ref(source)
-        return new
+    __slots__ = ("key", "source")
 
     def _become(self, new: Any) -> None:
         if is_traced(self):
@@ -39,8 +39,8 @@ class Alias(Tensor):
         if not isinstance(new, EngineTensor) or new.level != self.level:
             raise user_error(
                 RuntimeError,
-                f"x.data or x.detach() was changed to a {type(new).__name__} inside a transform",
-                "Change a copy: x.detach().clone().",
+                f"A part of a tensor, x.data or x.detach() was changed to a {type(new).__name__} inside a transform",
+                "Change a copy, such as x[0].clone().",
             )
         if recording.is_recording():
             self._refuse_leaf()
@@ -48,12 +48,74 @@ class Alias(Tensor):
         self.value, self._changes = new.value, self._version + 1
         source = self.source()
         if source is not None:
-            with recording.override(enabled=False):
-                source._become(adopt(EngineTensor(new.value, new.level)))
+            self._write(source, new)
+
+    def _write(self, source: Any, new: Any) -> None:
+        """Write a new value of this tensor into the other one."""
+        raise NotImplementedError  # Alias and Part do it
 
     def __reduce__(self) -> tuple[Any, ...]:
         rebuild, (_, *parts) = super().__reduce__()
         return rebuild, (Tensor, *parts)
+
+
+class Alias(Shared):
+    """`x.data` and `x.detach()`: the numbers of x without history."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, x: Any) -> Any:
+        """The alias of a tensor; that of one which shares the memory of another is one of the other."""
+        new = cls(x.value, x.level)
+        new.source, new.key = (x.source, x.key) if isinstance(x, Shared) else (weakref.ref(x), WHOLE)
+        return new
+
+    def _write(self, source: Any, new: Any) -> None:
+        with recording.override(enabled=False):
+            numbers = adopt(EngineTensor(new.value, new.level))
+            if self.key is WHOLE:
+                source._become(numbers)
+            else:
+                source[self.key] = numbers
+
+
+class Part(Shared):
+    """`x[key]` with numbers and slices: `x[0].zero_()` and `x[0][1] = v` change x, and are recorded."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, x: Any, out: Any, key: Any) -> Any:
+        """`out`, which is `x[key]`. If x is a part itself, nothing else may refer to it."""
+        new = cls(out.value, out.level, out.node)
+        new.source, new.key = (lambda: x) if isinstance(x, Shared) else weakref.ref(x), key
+        return new
+
+    def _write(self, source: Any, new: Any) -> None:
+        source[self.key] = Tensor(new.value, new.level, new.node)
+
+
+BASIC = frozenset((int, slice, type(None), type(...)))
+"""Classes of keys that have no arrays."""
+
+
+def getitem(x: Any, key: Any) -> Any:
+    """`x[key]`."""
+    out = indexing.getitem(x, key)
+    is_basic = all(part.__class__ in BASIC for part in key) if key.__class__ is tuple else key.__class__ in BASIC
+    return Part.of(x, out, key) if is_basic and out.__class__ is Tensor else out
+
+
+def select(input: Any, dim: int, index: int) -> Any:
+    """One slice along an axis."""
+    return getitem(input, (*(slice(None),) * (dim % input.ndim), int(index)))
+
+
+def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
+    """A part of an axis."""
+    start = int(start) % input.shape[dim] if int(start) < 0 else int(start)
+    return getitem(input, (*(slice(None),) * (dim % input.ndim), slice(start, start + length)))
 
 
 def detach(x: Any) -> Any:

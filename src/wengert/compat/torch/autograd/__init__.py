@@ -21,6 +21,7 @@ from wengert.compat.torch.autograd.function import Function, once_differentiable
 from wengert.compat.torch.differences import ABSENT
 from wengert.compat.torch.values import TorchValue, hand_out, inward, plain
 from wengert.core.array import Array
+from wengert.core.errors import user_error
 from wengert.modes import recording
 from wengert.modes.history import differentiate
 
@@ -44,7 +45,7 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    *,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
@@ -57,7 +58,9 @@ def grad(
     (tensor(6.),)
     """
     if is_grads_batched:
-        raise NotImplementedError("is_grads_batched=True: use torch.func.vmap over torch.func.vjp.")
+        raise user_error(NotImplementedError, "is_grads_batched=True", "Use torch.func.vmap over torch.func.vjp.")
+    if not only_inputs:
+        raise user_error(TypeError, "only_inputs=False was removed from PyTorch", "Use torch.autograd.backward.")
     given = plain(as_list(outputs)), plain(as_list(inputs)), plain(grad_outputs)
     found: tuple[Any, ...] = hand_out(engine.grad(*given, retain_graph, create_graph, allow_unused, materialize_grads))
     return found

@@ -2,18 +2,23 @@
 
 from wengert.compat.differences import without
 from wengert.compat.torch.differences import ABSENT
-from wengert.compat.torch.distributions import composed, constraints, continuous, discrete, kl, transforms, vectors
-from wengert.compat.torch.distributions.composed import *  # noqa: F403  # the public names of this namespace
-from wengert.compat.torch.distributions.continuous import *  # noqa: F403  # the same
-from wengert.compat.torch.distributions.discrete import *  # noqa: F403
-from wengert.compat.torch.distributions.distribution import Distribution
-from wengert.compat.torch.distributions.kl import kl_divergence, register_kl
-from wengert.compat.torch.distributions.transforms import *  # noqa: F403
-from wengert.compat.torch.distributions.vectors import *  # noqa: F403
+from wengert.compat.torch.distributions import constraints as constraints
+from wengert.compat.torch.distributions import kl as kl
+from wengert.compat.torch.distributions import transforms as transforms
+from wengert.core.namespaces import gather_names
 
-__all__ = [
-    "Distribution", "constraints", "kl", "kl_divergence", "register_kl", "transforms",
-    *composed.__all__, *continuous.__all__, *discrete.__all__, *transforms.__all__, *vectors.__all__,
-]  # fmt: skip
+FAMILIES = (
+    "compat.torch.distributions.composed",
+    "compat.torch.distributions.continuous",
+    "compat.torch.distributions.discrete",
+    "compat.torch.distributions.distribution: Distribution",
+    "compat.torch.distributions.kl: kl_divergence register_kl",
+    "compat.torch.distributions.transforms: AffineTransform ComposeTransform ExpTransform PowerTransform "
+    "SigmoidTransform SoftplusTransform TanhTransform Transform identity_transform",
+    "compat.torch.distributions.vectors",
+)
+"""The modules whose public names are here."""
+
+__all__ = ["constraints", "kl", "transforms", *gather_names(globals(), FAMILIES)]
 
 __getattr__ = without(__name__, ABSENT)

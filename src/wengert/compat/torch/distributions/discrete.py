@@ -17,7 +17,7 @@ from wengert.compat.torch.distributions.constraints import (
 )
 from wengert.compat.torch.distributions.distribution import Distribution, as_parameters, generator
 from wengert.compat.torch.drawing import numbers_of
-from wengert.compat.torch.elementwise import lgamma, log_softmax, logaddexp, logit, softmax, xlogy
+from wengert.compat.torch.elementwise import log_softmax, logit, softmax, xlogy
 from wengert.compat.torch.indexing import gather
 from wengert.compat.torch.nn.functional import one_hot, softplus
 from wengert.core.errors import user_error
@@ -95,7 +95,7 @@ class Bernoulli(TwoOutcomes):
 
 def cross_entropy(logits: Any, targets: Any) -> Any:
     """The cross entropy between two outcomes, of which the first has these logits and the second these shares."""
-    return logaddexp(logits, as_tensor(0.0, logits.dtype)) - logits * targets
+    return logits.logaddexp(as_tensor(0.0, logits.dtype)) - logits * targets
 
 
 class Geometric(TwoOutcomes):
@@ -133,7 +133,8 @@ class Trials(TwoOutcomes):
         given = probs if one_of(type(self).__name__, probs, logits) else logits
         total, given = as_parameters(total_count, as_tensor(given))
         self.total_count = total.to(given.dtype)
-        super().__init__(*((given, None) if probs is not None else (None, given)), validate_args)
+        is_probs = probs is not None
+        super().__init__(given if is_probs else None, None if is_probs else given, validate_args)
 
 
 class Binomial(Trials):
@@ -142,7 +143,7 @@ class Binomial(Trials):
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the probability."""
         k, n = self.as_value(value), self.total_count
-        ways = lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+        ways = (n + 1).lgamma() - (k + 1).lgamma() - (n - k + 1).lgamma()
         return ways + k * self.logits - n * softplus(self.logits)
 
     def sample(self, sample_shape: Any = ()) -> Any:
@@ -166,7 +167,7 @@ class NegativeBinomial(Trials):
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the probability."""
         k, n = self.as_value(value), self.total_count
-        ways = lgamma(n + k) - lgamma(k + 1) - lgamma(n)
+        ways = (n + k).lgamma() - (k + 1).lgamma() - n.lgamma()
         return ways - n * softplus(self.logits) - k * softplus(-self.logits)
 
     def sample(self, sample_shape: Any = ()) -> Any:
@@ -197,7 +198,7 @@ class Poisson(Distribution):
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the probability."""
         value = self.as_value(value)
-        return xlogy(value, self.rate) - self.rate - lgamma(value + 1)
+        return xlogy(value, self.rate) - self.rate - (value + 1).lgamma()
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Counts."""
@@ -314,7 +315,7 @@ class Multinomial(Distribution):
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the probability."""
         value = self.as_value(value)
-        ways = lgamma(value.sum(-1) + 1) - lgamma(value + 1).sum(-1)
+        ways = (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1)
         return ways + xlogy(value, self.probs).sum(-1)
 
     def sample(self, sample_shape: Any = ()) -> Any:

@@ -2,14 +2,20 @@
 
 from wengert.compat.differences import without
 from wengert.compat.torch.differences import ABSENT
-from wengert.compat.torch.nn import containers, functional, init, layers, parameter, utils
-from wengert.compat.torch.nn.containers import *  # noqa: F403  # the public names of this namespace
-from wengert.compat.torch.nn.layers import *  # noqa: F403  # the same
-from wengert.compat.torch.nn.module import Module
-from wengert.compat.torch.nn.parameter import Buffer, Parameter
+from wengert.compat.torch.nn import functional as functional
+from wengert.compat.torch.nn import init as init
+from wengert.compat.torch.nn import parameter as parameter
+from wengert.compat.torch.nn import utils as utils
+from wengert.core.namespaces import gather_names
 
-__all__ = [
-    "Buffer", "Module", "Parameter", "functional", "init", "parameter", "utils", *containers.__all__, *layers.__all__,
-]  # fmt: skip
+FAMILIES = (
+    "compat.torch.nn.containers",
+    "compat.torch.nn.layers",
+    "compat.torch.nn.module",
+    "compat.torch.nn.parameter: Buffer Parameter",
+)
+"""The modules whose public names are here."""
+
+__all__ = ["functional", "init", "parameter", "utils", *gather_names(globals(), FAMILIES)]
 
 __getattr__ = without(__name__, ABSENT)

@@ -13,7 +13,7 @@ from wengert.compat.torch.values import TorchValue
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
 
-class ModuleList(Module, engine.ModuleList):  # type: ignore[misc]  # `named_parameters` has PyTorch's arguments
+class ModuleList(Module, engine.ModuleList):
     """A list of modules, whose parameters are found."""
 
     engine = engine.ModuleList
@@ -26,7 +26,7 @@ class ModuleList(Module, engine.ModuleList):  # type: ignore[misc]  # `named_par
         return self
 
     def __add__(self, modules: Iterable[Module]) -> ModuleList:
-        return ModuleList([*self, *modules])  # type: ignore[list-item]  # of this layer
+        return ModuleList([*self, *modules])
 
     def pop(self, index: int = -1) -> Any:
         """Remove a module, and return it."""
@@ -35,7 +35,7 @@ class ModuleList(Module, engine.ModuleList):  # type: ignore[misc]  # `named_par
         return module
 
 
-class Sequential(Module, engine.Sequential):  # type: ignore[misc]
+class Sequential(Module, engine.Sequential):
     """Modules, one after the other.
 
     >>> import wengert.compat.torch as torch
@@ -56,7 +56,7 @@ class Sequential(Module, engine.Sequential):  # type: ignore[misc]
         return type(self)(*items[index]) if isinstance(index, slice) else items[index]
 
 
-class ModuleDict(Module, engine.ModuleDict):  # type: ignore[misc]
+class ModuleDict(Module, engine.ModuleDict):
     """Modules by name, whose parameters are found; they are attributes, too."""
 
     engine = engine.ModuleDict

@@ -50,7 +50,8 @@ class Embedding(EngineModule):
         """A table with these numbers, frozen unless `freeze` is False."""
         if embeddings.ndim != 2:
             raise user_error(ValueError, f"Embedding.from_pretrained was given a tensor of shape {embeddings.shape}")
-        made = cls(*embeddings.shape, padding_idx, dtype=embeddings.dtype)
+        rows, features = embeddings.shape
+        made = cls(rows, features, padding_idx, dtype=embeddings.dtype)
         made.weight = Parameter(embeddings, requires_grad=not freeze)
         return made
 

@@ -83,23 +83,23 @@ class Module(EngineModule):
 
     register_module = add_module
 
-    def named_parameters(  # type: ignore[override]  # with the arguments of PyTorch
+    def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
         """The parameters of this module and, with `recurse`, of those in it, with their paths."""
         return self._find("_parameters", prefix, recurse, remove_duplicate)
 
-    def parameters(self, recurse: bool = True) -> Iterator[Any]:  # type: ignore[override]
+    def parameters(self, recurse: bool = True) -> Iterator[Any]:
         """The parameters of this module and, with `recurse`, of those in it."""
         return (p for _, p in self.named_parameters(recurse=recurse))
 
-    def named_buffers(  # type: ignore[override]
+    def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
         """The buffers of this module and, with `recurse`, of those in it, with their paths."""
         return self._find("_buffers", prefix, recurse, remove_duplicate)
 
-    def buffers(self, recurse: bool = True) -> Iterator[Any]:  # type: ignore[override]
+    def buffers(self, recurse: bool = True) -> Iterator[Any]:
         """The buffers of this module and, with `recurse`, of those in it."""
         return (b for _, b in self.named_buffers(recurse=recurse))
 
@@ -179,7 +179,7 @@ class Module(EngineModule):
 
     # State dicts.
 
-    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict[str, Any]:  # type: ignore[override]
+    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict[str, Any]:
         """Parameters and buffers by path; later changes of the module do not change them."""
         found: OrderedDict[str, Any] = OrderedDict()
         for path, t in self._named_state():
@@ -197,7 +197,7 @@ class Module(EngineModule):
             children = [(f"{prefix}{name}.", c) for name, c in module.__dict__.items() if isinstance(c, EngineModule)]
             stack += reversed(children)
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Keys:  # type: ignore[override]
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Keys:
         """Assign the numbers of a state dict; nothing changes if they do not fit."""
         if assign:
             raise user_error(NotImplementedError, "load_state_dict(assign=True) is not supported", "Leave it out.")

@@ -45,8 +45,7 @@ class ModuleHooks:
     def run(self, module: Any, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call `forward` with all hooks around it."""
         for hook in list(self.before.values()):
-            given = (module, args, kwargs) if hook.with_kwargs else (module, args)
-            changed = hook.function(*given)
+            changed = hook.function(module, args, kwargs) if hook.with_kwargs else hook.function(module, args)
             if changed is not None:
                 args, kwargs = changed if hook.with_kwargs else (as_tuple(changed), kwargs)
         has_gradients = self.gradients or self.output_gradients
@@ -55,8 +54,7 @@ class ModuleHooks:
             args = noted.watch_inputs(args)
         out = forward(*args, **kwargs)
         for hook in list(self.after.values()):
-            given = (module, args, kwargs, out) if hook.with_kwargs else (module, args, out)
-            changed = hook.function(*given)
+            changed = hook.function(module, args, *([kwargs] if hook.with_kwargs else []), out)
             out = out if changed is None else changed
         return out if noted is None else noted.watch_outputs(out)
 

@@ -2,10 +2,13 @@
 
 from wengert.compat.differences import without
 from wengert.compat.torch.differences import ABSENT
-from wengert.compat.torch.optim import lr_scheduler, methods, swa_utils
-from wengert.compat.torch.optim.methods import *  # noqa: F403  # the public names of this namespace
-from wengert.compat.torch.optim.optimizer import Optimizer
+from wengert.compat.torch.optim import lr_scheduler as lr_scheduler
+from wengert.compat.torch.optim import swa_utils as swa_utils
+from wengert.core.namespaces import gather_names
 
-__all__ = ["Optimizer", "lr_scheduler", "swa_utils", *methods.__all__]
+FAMILIES = ("compat.torch.optim.methods", "compat.torch.optim.optimizer: Optimizer")
+"""The modules whose public names are here."""
+
+__all__ = ["lr_scheduler", "swa_utils", *gather_names(globals(), FAMILIES)]
 
 __getattr__ = without(__name__, ABSENT)

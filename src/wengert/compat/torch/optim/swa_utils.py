@@ -28,6 +28,8 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], Any]:
 class AveragedModel(Module):
     """A copy of a model whose parameters are averages of those of the model, at the calls of `update_parameters`."""
 
+    n_averaged: Any
+
     def __init__(self, model: Module, device: Any = None, avg_fn: Callable[[Any, Any, Any], Any] | None = None):
         super().__init__()
         self.module = copy.deepcopy(model)

@@ -28,7 +28,7 @@ __all__ = [
 
 def with_gradients(parameters: Any) -> list[Any]:
     """The parameters that have a gradient."""
-    given = [parameters] if isinstance(parameters, TorchValue) else parameters
+    given: Any = [parameters] if isinstance(parameters, TorchValue) else parameters
     return [p for p in given if p.grad is not None]
 
 

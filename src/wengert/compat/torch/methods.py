@@ -86,7 +86,7 @@ def cast_to(dtype: np.dtype) -> Callable[..., Any]:
     return method
 
 
-CASTS = {
+CASTS: dict[str, np.dtype] = {
     "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16, "long": dtypes.int64,
     "int": dtypes.int32,
     "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8, "bool": dtypes.bool, "cfloat": dtypes.complex64,
@@ -229,7 +229,7 @@ def unfolded(x: Any, axis: int, windows: np.ndarray) -> Any:
     return mark_view(wg.moveaxis(wg.take(x, windows, axis), axis + 1, -1))
 
 
-OF_MATRICES = {
+OF_MATRICES: dict[str, Callable[..., Any]] = {
     "cholesky": linalg.cholesky, "cholesky_inverse": linalg.cholesky_inverse, "cholesky_solve": linalg.cholesky_solve,
     "det": linalg.det, "inverse": linalg.inv, "logdet": linalg.logdet, "matrix_exp": linalg.matrix_exp,
     "matrix_power": linalg.matrix_power, "pinverse": linalg.pinv, "qr": linalg.qr, "slogdet": linalg.slogdet,

@@ -104,10 +104,11 @@ PARTS: dict[type, Any] = {Tensor: Part, DualTensor: DualPart, BatchedTensor: Bat
 
 
 def part_of(x: Any, out: Any, key: Any) -> Any:
-    """`out`, which is `x[key]`, as a part of x. If x is a part itself, nothing else may refer to it."""
+    """`out`, which is `x[key]`, as a part of x. If x is a part or a view itself, nothing else may refer to it."""
     new = object.__new__(PARTS[out.__class__])
     new.level, new.value, new.extra = out.level, out.value, out.extra
-    new.source, new.key = (lambda: x) if isinstance(x, Shared) else weakref.ref(x), key
+    is_temporary = isinstance(x, Shared) or getattr(x.value, "base", None) is not None
+    new.source, new.key = (lambda: x) if is_temporary else weakref.ref(x), key
     return new
 
 

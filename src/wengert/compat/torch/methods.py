@@ -17,6 +17,7 @@ from wengert.compat.torch import (
     elementwise,
     indexing,
     linalg,
+    ordering,
     products,
     reductions,
     shaping,
@@ -31,7 +32,7 @@ from wengert.modes.history import differentiate
 from wengert.modes.in_place import is_traced
 from wengert.modes.tensor import Tensor as EngineTensor
 
-FAMILIES = (elementwise, reductions, shaping, indexing, products)
+FAMILIES = (elementwise, reductions, ordering, shaping, indexing, products)
 NOT_METHODS = {
     "Size", "complex", "polar", "broadcast_shapes", "broadcast_tensors", "cat", "concat", "concatenate", "stack",
     "hstack", "vstack", "dstack", "column_stack", "block_diag", "meshgrid", "einsum", "tensordot", "chain_matmul",

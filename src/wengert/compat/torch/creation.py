@@ -264,6 +264,9 @@ class OfType:
             return tensor(data[0], dtype=self.dtype)
         return zeros(*data, dtype=self.dtype)
 
+    def __instancecheck__(self, x: Any) -> bool:
+        return isinstance(x, TorchValue) and x.dtype == self.dtype  # type: ignore[attr-defined]  # a value
+
     def __repr__(self) -> str:
         return f"torch.{self.__name__}"
 

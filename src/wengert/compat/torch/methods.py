@@ -25,6 +25,7 @@ from wengert.compat.torch import (
 )
 from wengert.compat.torch.devices import CPU, check_device
 from wengert.compat.torch.differences import ABSENT
+from wengert.compat.torch.settings import PRINTING
 from wengert.compat.torch.shaping import Size
 from wengert.compat.torch.values import Tensor, TorchValue, adopt, layered, mark_view, plain
 from wengert.core.errors import user_error
@@ -98,7 +99,9 @@ CASTS: dict[str, np.dtype] = {
 def type_(self: Any, dtype: Any = None) -> Any:
     """The tensor in another type; without one, the name of its class in PyTorch."""
     if dtype is None:
-        return next(f"torch.{name}" for name, made in creation.TYPED.items() if made.dtype == self.dtype)
+        return next(
+            (f"torch.{name}" for name, made in creation.TYPED.items() if made.dtype == self.dtype), "torch.Tensor"
+        )
     return to(self, getattr(dtype, "dtype", dtype))
 
 
@@ -166,12 +169,7 @@ def represent(self: Any) -> str:
     if not isinstance(self, EngineTensor) or self.level or is_traced(self):
         return self._mode.__repr__(self)
     numbers = np.array2string(
-        np.asarray(self.value),
-        separator=", ",
-        prefix="tensor(",
-        precision=4,
-        suppress_small=False,
-        floatmode="maxprec_equal",
+        np.asarray(self.value), separator=", ", prefix="tensor(", floatmode="maxprec_equal", **PRINTING
     )
     details = (
         "" if self.dtype in (dtypes.get_default_dtype(), dtypes.int64, dtypes.bool) else f", dtype=torch.{self.dtype}"

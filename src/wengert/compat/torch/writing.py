@@ -236,6 +236,8 @@ def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
 
 def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
     """One number on the diagonal, in place."""
+    if wrap:
+        raise user_error(NotImplementedError, "fill_diagonal_(wrap=True)", "Write into the rows that repeat it.")
     n = min(self.shape)
     self[(np.arange(n),) * self.ndim] = fill_value
     return self
@@ -279,6 +281,12 @@ def reshaped(function: Callable[..., Any]) -> Callable[..., Any]:
     """A method that changes the shape of a tensor in place."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(self, Shared):
+            raise user_error(
+                RuntimeError,
+                f"{function.__name__}_ of a part of a tensor, of x.data or of x.detach()",
+                f"Use its result: y = y.{function.__name__}(...).",
+            )
         self._become(function(self, *args, **kwargs))
         return self
 

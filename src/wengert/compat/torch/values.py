@@ -105,9 +105,9 @@ def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: dic
     return adopt(run_any(primitive, level, tuple(map(lower, args)) if level else args, params))
 
 
-Tensor.process_unary, Tensor.process_binary, Tensor.process = map(
-    staticmethod, (process_unary, process_binary, process)
-)  # type: ignore[method-assign,assignment]  # of Array
+Tensor.process_unary = staticmethod(process_unary)  # type: ignore[method-assign,assignment]  # of the engine's
+Tensor.process_binary = staticmethod(process_binary)  # type: ignore[method-assign,assignment]
+Tensor.process = staticmethod(process)  # type: ignore[method-assign,assignment]
 
 
 class OtherMode(TorchValue):

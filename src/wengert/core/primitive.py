@@ -179,13 +179,13 @@ def _bind_binary(primitive: Primitive) -> Callable[..., Any]:  # noqa: C901  # h
                     if y.level > x.level:
                         return y.process_binary(primitive, y.level, x, y)
                 elif y.__class__ not in PLAIN:
-                    y = as_constant(y)
+                    y = as_number(y)
                     if isinstance(y, Array):  # a list that holds values
                         return op(x, y)
                 return x.process_binary(primitive, x.level, x, y)
             if isinstance(y, Array):
                 if x.__class__ not in PLAIN:
-                    x = as_constant(x)
+                    x = as_number(x)
                     if isinstance(x, Array):
                         return op(x, y)
                 return y.process_binary(primitive, y.level, x, y)
@@ -214,7 +214,7 @@ def _bind_any(primitive: Primitive) -> Callable[..., Any]:
                 odd = True
         if top is not None:
             if odd:
-                args = tuple(map(as_constant, args))
+                args = tuple(map(as_number, args))
                 top = highest_value(args)
             try:
                 return top.process(primitive, top.level, args, params)
@@ -266,19 +266,22 @@ def as_constant(x: Any) -> Any:
     """A constant operand as modes take it: a list as one array, another library's array by its numbers."""
     if isinstance(x, list | tuple):
         return stack_lists(x)
-    if isinstance(x, SHAPED) or x.__class__ in PLAIN:
-        return x
-    if is_foreign(x):
-        return read_foreign(x)
-    refuse_objects(x)
-    return x
+    return x if isinstance(x, SHAPED) or x.__class__ in PLAIN or not is_foreign(x) else read_foreign(x)
+
+
+def as_number(x: Any) -> Any:
+    """As `as_constant`; an error names what is not a number."""
+    constant = as_constant(x)
+    if constant is x and not isinstance(x, SHAPED) and x.__class__ not in PLAIN:
+        refuse_objects(x)
+    return constant
 
 
 def as_operand(x: Any) -> Any:
     """An argument of a public function as a value or an array."""
     if isinstance(x, SHAPED):
         return x
-    x = as_constant(x)
+    x = as_number(x)
     return x if isinstance(x, SHAPED) else np.asarray(x)
 
 

@@ -42,7 +42,7 @@ DATA = {
     "polars": polars_series,
     "xarray": xarray_array,
     "array": lambda: array.array("d", NUMBERS),
-    "memoryview": lambda: memoryview(np.array(NUMBERS)),
+    "memoryview": lambda: memoryview(array.array("d", NUMBERS)),
     "bytearray": lambda: bytearray([1, 2, 3]),
     "range": lambda: range(1, 4),
     "list": lambda: list(NUMBERS),

@@ -294,10 +294,10 @@ def stack_lists(x: Any) -> Any:
     return TABLE["stack"].op(*map(stack_lists, x), axis=0)
 
 
-def read_list(x: Any, **options: Any) -> np.ndarray:
+def read_list(x: Any, dtype: Any = None) -> np.ndarray:
     """A list of numbers as an array; an error names what in it is not one."""
     try:
-        array = np.array(x, **options)
+        array = np.array(x, dtype)
     except (TypeError, ValueError, RuntimeError, BufferError):
         refuse_objects(x)
         raise

@@ -22,7 +22,7 @@ from wengert.core.errors import user_error
 from wengert.core.foreign import read_dlpack
 from wengert.core.foreign_keywords import refuse_sizes
 from wengert.core.kinds import describe
-from wengert.core.primitive import as_number, holds_value, read_list, stack_lists
+from wengert.core.primitive import as_constant, holds_value, read_list, stack_lists
 from wengert.modes.tensor import adopt_array
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_to, reshape
@@ -93,8 +93,8 @@ def asarray(
         return (
             obj if dtype is None and not copy else astype(obj, obj.dtype if dtype is None else dtype, copy=bool(copy))
         )
-    obj = obj if isinstance(obj, list | tuple) else as_number(obj)
-    value = np.asarray(obj, dtype=dtype, copy=False) if copy is False else read_list(obj, dtype=dtype)
+    obj = obj if isinstance(obj, list | tuple) else as_constant(obj)
+    value = np.asarray(obj, dtype=dtype, copy=False) if copy is False else read_list(obj, dtype)
     return adopt_array(value, requires_grad)
 
 

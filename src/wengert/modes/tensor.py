@@ -12,7 +12,7 @@ import numpy as np
 from wengert.core.array import NO_PARAMS, Array, check_device
 from wengert.core.errors import GradientError, user_error
 from wengert.core.foreign_keywords import refuse_keywords
-from wengert.core.primitive import Primitive, as_number, holds_value, read_list, stack_lists
+from wengert.core.primitive import Primitive, as_constant, holds_value, read_list, stack_lists
 from wengert.core.subclasses import is_masked, refuse_subclass
 from wengert.modes import recording
 from wengert.modes.backward import conform
@@ -315,9 +315,7 @@ def tensor(
             return value
     if is_masked(data):
         refuse_subclass(data)
-    return adopt_array(
-        read_list(data if isinstance(data, list | tuple) else as_number(data), dtype=dtype), requires_grad
-    )
+    return adopt_array(read_list(data if isinstance(data, list | tuple) else as_constant(data), dtype), requires_grad)
 
 
 def adopt_array(value: np.ndarray, requires_grad: bool = False) -> Tensor:

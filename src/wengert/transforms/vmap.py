@@ -26,7 +26,7 @@ __all__ = ["vmap"]
 
 def vmap(
     f: Callable[P, Any], in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = None, **foreign: Never
-) -> TransformedFunction[P]:
+) -> Callable[P, Any]:
     """The function that runs `f` on each element of a batch, all at once, and stacks the results.
 
     `in_axes` says which axis of each positional argument is the batch: one integer for all, or a tuple with one for

@@ -53,7 +53,7 @@ def grad(
     """
     if foreign:
         refuse_keywords(foreign)
-    value_and_gradient = compute_value_and_gradient(f, argnums, has_aux, holomorphic)
+    value_and_gradient = make_value_and_gradient(f, argnums, has_aux, holomorphic)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, found = value_and_gradient(*args, **kwargs)
@@ -72,12 +72,11 @@ def value_and_grad(
     """
     if foreign:
         refuse_keywords(foreign)
-
-    run = compute_value_and_gradient(f, argnums, has_aux, holomorphic)
+    run = make_value_and_gradient(f, argnums, has_aux, holomorphic)
     return TransformedFunction(f, "value and gradient", argnums, run)
 
 
-def compute_value_and_gradient(
+def make_value_and_gradient(
     f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool
 ) -> Callable[..., Any]:
     """The function that `grad` and `value_and_grad` run."""

@@ -86,7 +86,7 @@ def test_pint():
     quantity = pint.UnitRegistry().Quantity
     found = wg.grad(lambda x: (quantity(x, "m") ** 2).to("cm**2").magnitude.sum())(A)
     np.testing.assert_allclose(found, 2e4 * A)
-    with pytest.raises(TypeError, match=r"A pint\.\w+ is not a number .*test_clients\.py"):
+    with pytest.raises(TypeError, match=r"type pint\.\w+ is not a number .*test_clients\.py"):
         wg.tensor(A) * pint.UnitRegistry().meter
 
 
@@ -95,5 +95,5 @@ def test_uncertainties():
     wrapped = uncertainties.wrap(lambda x: float(np.tanh(x)), [lambda x: float(wg.grad(np.tanh)(float(x)))])
     found = wrapped(uncertainties.ufloat(1.0, 0.1))
     assert found.std_dev == pytest.approx(0.1 / np.cosh(1.0) ** 2, rel=1e-14)
-    with pytest.raises(TypeError, match=r"A uncertainties\.\w+ is not a number .*test_clients\.py"):
+    with pytest.raises(TypeError, match=r"type uncertainties\.\w+ is not a number .*test_clients\.py"):
         wg.tensor(2.0) * uncertainties.ufloat(1.0, 0.1)

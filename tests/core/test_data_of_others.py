@@ -42,7 +42,7 @@ DATA = {
     "polars": polars_series,
     "xarray": xarray_array,
     "array": lambda: array.array("d", NUMBERS),
-    "memoryview": lambda: memoryview(np.array(NUMBERS)),
+    "memoryview": lambda: memoryview(array.array("d", NUMBERS)),
     "bytearray": lambda: bytearray([1, 2, 3]),
     "range": lambda: range(1, 4),
     "list": lambda: list(NUMBERS),
@@ -78,7 +78,9 @@ def test_frames():
 @pytest.mark.parametrize("wrap", [lambda v: v, lambda v: [v, v, v], lambda v: [[1.0, v]]], ids=["", "list", "nested"])
 def test_numbers_that_are_objects_are_refused_by_name(odd, wrap):
     x = wg.tensor(NUMBERS, requires_grad=True)
-    name = rf"A \w+\.{type(odd).__name__} is not a number .* at .*test_data_of_others\.py:\d+\. Convert it first: float"
+    name = (
+        rf"type \w+\.{type(odd).__name__} is not a number .* at .*test_data_of_others\.py:\d+\. Convert it first: float"
+    )
     for call in (
         wg.tensor, wg.asarray, wg.sum, wg.grad(lambda v: x.sum()), lambda v: x[:1] * v, lambda v: v * x[:1],
     ):  # fmt: skip
@@ -88,7 +90,7 @@ def test_numbers_that_are_objects_are_refused_by_name(odd, wrap):
 
 @pytest.mark.parametrize("odd", ["abc", b"abc", {1.0}], ids=["str", "bytes", "set"])
 def test_what_is_no_number_is_refused_by_name(odd):
-    with pytest.raises(TypeError, match=rf"A {type(odd).__name__} is not a number .* at .*test_data_of_others\.py"):
+    with pytest.raises(TypeError, match=rf"type {type(odd).__name__} is not a number .* at .*test_data_of_others\.py"):
         wg.tensor(NUMBERS) * odd
 
 

@@ -9,14 +9,16 @@ import sys
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-import wengert as wg
+import wengert
 from wengert.core.absent import PEERS, advice, ways, why_absent
 from wengert.core.foreign_keywords import KEYWORDS
 
+wg: Any = wengert  # a type checker finds these mistakes, too
 FOLDER = Path(__file__).parent
 DOCS = FOLDER.parents[1] / "docs"
 
@@ -136,7 +138,7 @@ def test_names_of_values_are_no_attributes_of_their_class():
     assert not hasattr(wg.Tensor, "unsqueeze")
     assert "unsqueeze" not in dir(wg.tensor(1.0))
 
-    class Named(wg.Tensor):
+    class Named(wengert.Tensor):
         """A user's own tensor, which may have any attribute."""
 
         view = "mine"

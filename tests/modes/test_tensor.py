@@ -36,7 +36,7 @@ class TestMaking:
 
     @pytest.mark.parametrize("data", [["a", "b"], [object()], None])
     def test_what_is_no_number_is_refused(self, data):
-        with pytest.raises(TypeError, match="cannot be a tensor"):
+        with pytest.raises(TypeError, match=r"cannot be a tensor|An object of type (str|object) is not a number"):
             wg.tensor(data)
 
     MAKERS = {

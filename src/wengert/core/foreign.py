@@ -74,7 +74,7 @@ def refuse_objects(x: Any) -> None:
             is_number = isinstance(leaf, Number)
             raise user_error(
                 TypeError,
-                f"A {class_name(leaf)} is not a number that derivatives can be computed with",
+                f"An object of type {class_name(leaf)} is not a number that derivatives can be computed with",
                 "Convert it first: float(x)." if is_number else "Pass numbers in an array or in lists of equal length.",
             )
 

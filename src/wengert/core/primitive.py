@@ -184,13 +184,13 @@ def _bind_binary(primitive: Primitive) -> Callable[..., Any]:  # noqa: C901  # h
                             return y.process_binary(primitive, y.level, x.value if x.is_frozen else x, y)
                         y = y.value if y.is_frozen else y
                 elif y.__class__ not in PLAIN:
-                    y = as_constant(y)
+                    y = as_number(y)
                     if isinstance(y, Array):  # a list that holds values
                         return op(x, y)
                 return x.process_binary(primitive, x.level, x, y)
             if isinstance(y, Array):
                 if x.__class__ not in PLAIN:
-                    x = as_constant(x)
+                    x = as_number(x)
                     if isinstance(x, Array):
                         return op(x, y)
                 return y.process_binary(primitive, y.level, x, y)
@@ -237,7 +237,7 @@ def _bind_any(primitive: Primitive) -> Callable[..., Any]:
                 odd = True
         if top is not None:
             if odd:
-                args = tuple(map(as_constant, args))
+                args = tuple(map(as_number, args))
                 top = highest_value(args)
             try:
                 return top.process(primitive, top.level, args, params)
@@ -297,17 +297,22 @@ def as_constant(x: Any) -> Any:
             f"A {type(x).__name__} met a value in an operation that is not for it",
             "Sparse matrices are operands of @ and of wg.linalg.solve; S.toarray() is one of all operations.",
         )
-    if is_foreign(x):
-        return read_foreign(x)
-    refuse_objects(x)
-    return x
+    return read_foreign(x) if is_foreign(x) else x
+
+
+def as_number(x: Any) -> Any:
+    """As `as_constant`; an error names what is not a number."""
+    constant = as_constant(x)
+    if constant is x and not isinstance(x, SHAPED) and x.__class__ not in PLAIN:
+        refuse_objects(x)
+    return constant
 
 
 def as_operand(x: Any) -> Any:
     """An argument of a public function as a value or an array."""
     if isinstance(x, SHAPED):
         return x
-    x = as_constant(x)
+    x = as_number(x)
     return x if isinstance(x, SHAPED) else np.asarray(x)
 
 
@@ -320,10 +325,10 @@ def stack_lists(x: Any) -> Any:
     return TABLE["stack"].op(*map(stack_lists, x), axis=0)
 
 
-def read_list(x: Any, **options: Any) -> np.ndarray:
+def read_list(x: Any, dtype: Any = None) -> np.ndarray:
     """A list of numbers as an array; an error names what in it is not one."""
     try:
-        array = np.array(x, **options)
+        array = np.array(x, dtype)
     except (TypeError, ValueError, RuntimeError, BufferError):
         refuse_objects(x)
         raise

@@ -94,7 +94,7 @@ def asarray(
             obj if dtype is None and not copy else astype(obj, obj.dtype if dtype is None else dtype, copy=bool(copy))
         )
     obj = obj if isinstance(obj, list | tuple) else as_constant(obj)
-    value = np.asarray(obj, dtype=dtype, copy=False) if copy is False else read_list(obj, dtype=dtype)
+    value = np.asarray(obj, dtype=dtype, copy=False) if copy is False else read_list(obj, dtype)
     return adopt_array(value, requires_grad)
 
 

@@ -337,9 +337,7 @@ def tensor(
             return value
     if is_masked(data):
         refuse_subclass(data)
-    return adopt_array(
-        read_list(data if isinstance(data, list | tuple) else as_constant(data), dtype=dtype), requires_grad
-    )
+    return adopt_array(read_list(data if isinstance(data, list | tuple) else as_constant(data), dtype), requires_grad)
 
 
 def adopt_array(value: np.ndarray, requires_grad: bool = False) -> Tensor:

@@ -42,7 +42,7 @@ class DerivativeMatrix:
             self.call: Callable = traced.derive(lambda _: derivative, start)
             self.description = f"sparse, {entries}, {coloring.number} colours, {traced.code}"
         else:
-            self.call = traced.derive(hessian if is_hessian else jacobian, start)
+            self.call = traced.derive(hessian, start) if is_hessian else traced.derive(jacobian, start)
             self.description = f"dense, {traced.code}" + (f" ({why})" if why else "")
 
     def __call__(self, x: np.ndarray) -> Any:

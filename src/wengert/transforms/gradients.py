@@ -42,7 +42,7 @@ __all__ = ["elementwise_grad", "grad", "value_and_grad"]
 
 def grad(
     f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False, **foreign: Never
-) -> TransformedFunction[P]:
+) -> Callable[P, Any]:
     """The function that computes the gradient of a function `f` that returns one number, or an array of one element.
 
     `argnums` says with respect to which arguments (trees of arrays): an int gives one gradient, a tuple gives a tuple.
@@ -55,7 +55,7 @@ def grad(
     """
     if foreign:
         refuse_keywords(foreign)
-    value_and_gradient = value_and_grad(f, argnums, has_aux, holomorphic).run
+    value_and_gradient = make_value_and_gradient(f, argnums, has_aux, holomorphic)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, found = value_and_gradient(*args, **kwargs)
@@ -66,7 +66,7 @@ def grad(
 
 def value_and_grad(
     f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False, **foreign: Never
-) -> TransformedFunction[P]:
+) -> Callable[P, Any]:
     """As `grad`, with the value that f returned: (f(x), gradient), or ((value, anything), gradient) with `has_aux`.
 
     >>> value_and_grad(lambda x, y: x * y, argnums=(0, 1))(2.0, 3.0)
@@ -74,6 +74,14 @@ def value_and_grad(
     """
     if foreign:
         refuse_keywords(foreign)
+    run = make_value_and_gradient(f, argnums, has_aux, holomorphic)
+    return TransformedFunction(f, "value and gradient", argnums, run)
+
+
+def make_value_and_gradient(
+    f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool
+) -> Callable[..., Any]:
+    """The function that `grad` and `value_and_grad` run."""
 
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         chosen = Arguments("grad", argnums, args, kwargs)
@@ -93,7 +101,7 @@ def value_and_grad(
         gradient = found[0] if chosen.structure is LEAF else unflatten_arrays(chosen.structure, found)
         return (value, tape.aux) if has_aux else value, gradient
 
-    return TransformedFunction(f, "value and gradient", argnums, value_and_gradient)
+    return value_and_gradient
 
 
 def elementwise_grad(f: Callable[P, Any], argnums: Argnums = 0) -> TransformedFunction[P]:

@@ -40,8 +40,9 @@ class TransformedFunction(Generic[P]):
     def __reduce_ex__(self, protocol: Any) -> Any:
         """By name if the name refers to this object, as it does for a decorated function."""
         try:
-            if attrgetter(self.__qualname__)(sys.modules[self.__module__]) is self:
-                return self.__qualname__
+            name = vars(self)["__qualname__"]
+            if attrgetter(name)(sys.modules[self.__module__]) is self:
+                return name
         except (AttributeError, KeyError):
             pass
         return super().__reduce_ex__(protocol)
@@ -59,7 +60,7 @@ def function_name(f: Callable[..., Any]) -> str:
     """
     if isinstance(f, TransformedFunction):
         return f"({repr(f)[1:-1]})"
-    name: str = getattr(f, "__qualname__", None) or getattr(f, "__name__", type(f).__name__)
+    name: str = getattr(f, "__qualname__", type(f).__name__)
     return name.rpartition("<locals>.")[2]
 
 

@@ -11,7 +11,8 @@ from wengert.control.values import match_given
 from wengert.core.errors import user_error
 from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.levels import is_own, new_level
-from wengert.core.primitive import as_operand
+from wengert.core.primitive import as_constant, as_operand
+from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import LEAF, Structure, children_of, flatten, leaf_paths, unflatten
 from wengert.modes import recording
@@ -31,7 +32,7 @@ def vmap(
     chunk_size: int | None = None,
     axis_name: str | None = None,
     **foreign: Never,
-) -> TransformedFunction[P]:
+) -> Callable[P, Any]:
     """The function that runs `f` on each element of a batch, all at once, and stacks the results.
 
     `in_axes` says which axis of each positional argument is the batch: one integer for all, or a tuple with one for
@@ -178,11 +179,13 @@ def move_batch_back(out: Any, level: int, n: int, axis: int | None, name: str) -
     if mine:
         value = out.value
     else:
-        out = as_operand(out)
-        if out.dtype.kind not in "biufc":
+        out = as_constant(out)
+        spec = Spec.of(out)
+        if spec.dtype.kind not in "biufc":
             raise user_error(
-                TypeError, f"The {name} of a function under vmap must be an array or a number, not {out.dtype}"
+                TypeError, f"The {name} of a function under vmap must be an array or a number, not {spec.dtype}"
             )
+        out = as_operand(out)
         value = broadcast_to(out, (n, *out.shape))
     if not -value.ndim <= axis < value.ndim:
         raise user_error(ValueError, f"The {name} of shape {value.shape[1:]} has no axis {axis} for the batch")

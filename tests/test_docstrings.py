@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import doctest
 import inspect
-import sys
 from collections.abc import Iterator
 from importlib import import_module
 from types import FunctionType, ModuleType

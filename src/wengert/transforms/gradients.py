@@ -104,7 +104,7 @@ def make_value_and_gradient(
     return value_and_gradient
 
 
-def elementwise_grad(f: Callable[P, Any], argnums: Argnums = 0) -> TransformedFunction[P]:
+def elementwise_grad(f: Callable[P, Any], argnums: Argnums = 0) -> Callable[P, Any]:
     """The derivative of a function that acts on each element by itself, at all elements at once.
 
     It is the gradient of the sum of the results. Where a result depends on several elements, their derivatives add up.
@@ -116,7 +116,7 @@ def elementwise_grad(f: Callable[P, Any], argnums: Argnums = 0) -> TransformedFu
     def add_results(*args: Any, **kwargs: Any) -> Any:
         return sum_(as_operand(recording.as_read(f)(*args, **kwargs)))
 
-    return TransformedFunction(f, "elementwise gradient", argnums, grad(add_results, argnums).run)
+    return TransformedFunction(f, "elementwise gradient", argnums, grad(add_results, argnums))
 
 
 def scalar_spec(y: Any, holomorphic: bool) -> Spec:

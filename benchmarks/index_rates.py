@@ -14,8 +14,8 @@ import numpy as np
 
 from benchmarks.peaks import ROUNDS, best_seconds, on_cores, start_compiler, vector_bits
 
-ACCESSES = 2**17
-"""Elements of a round."""
+ACCESSES, PASSES = 2**17, 32
+"""Indices, and how often a round uses all of them: it takes some milliseconds, as to start threads takes less."""
 AT_ONCE = 8
 """Elements of one turn of a loop."""
 DIGITS = 256
@@ -116,7 +116,7 @@ def _rate(loop: str, nbytes: int, threads: int) -> float:
         other[:] = starts.astype(np.int64).view(np.float64)
         function(array.ctypes.data, indices.ctypes.data, other.ctypes.data, len(indices))
 
-    repeat = max(1, ACCESSES // count)
+    repeat = PASSES * max(1, ACCESSES // count)
     with on_cores(threads) as spread:
         seconds = best_seconds(lambda: spread(lambda job: [run(job) for _ in range(repeat)], jobs), ROUNDS)
     return threads * repeat * count / seconds

@@ -331,6 +331,6 @@ def rate_figures(rates: Rates) -> list[Figure]:
                     Figure(f"{on}: elements {kind} at indices, of {quantity(size, 'B')}, 10^9 each second", count)
                 )
     for name in LATENCIES:
-        figures.append(Figure(f"the next instruction waits for: {name}", rates.latency(name), "s"))
+        figures.append(Figure(f"the next instruction waits for: {name}, nanoseconds", 1e9 * rates.latency(name)))
     figures.append(Figure("a job on all cores that computes nothing", rates.hand_off, "s"))
     return [*figures, Figure("a call that computes nothing", rates.call, "s")]

@@ -14,6 +14,7 @@ from wengert.modes.tensor import Tensor, tensor
 from wengert.ops.elementwise import arithmetic, choices
 from wengert.ops.indexing import subscripts as ix
 from wengert.ops.indexing.key import Hole, Index, split_key
+from wengert.ops.indexing.updates import At
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((4, 3, 5))
@@ -319,7 +320,7 @@ def test_at(name, key):
         ufunc.at(expected, key, v)
 
     def f(x, v):
-        return getattr(ix.At(x)[key], name)(v)
+        return getattr(At(x)[key], name)(v)
 
     np.testing.assert_allclose(f(x, v), expected)
     np.testing.assert_allclose(f(tensor(x), v).numpy(), expected)
@@ -330,7 +331,7 @@ def test_at(name, key):
 def test_at_broadcasts_and_takes_index_tensors():
     x = tensor(np.arange(1.0, 7.0).reshape(3, 2), requires_grad=True)
     v = tensor([2.0, 3.0], requires_grad=True)
-    y = ix.At(x)[tensor([0, 0, 2])].multiply(v)
+    y = At(x)[tensor([0, 0, 2])].multiply(v)
     np.testing.assert_array_equal(y.value, [[4, 18], [3, 4], [10, 18]])
     y.backward(gradient=np.ones(y.shape))
     np.testing.assert_array_equal(v.grad.numpy(), [2 * 1 * 2 + 5, 2 * 2 * 3 + 6])
@@ -346,13 +347,13 @@ def test_at_refuses_more_axes_than_its_place_has(name, key):
             with pytest.raises(ValueError, match="broadcast"):
                 np.add.at(x.copy(), key, v)
             with pytest.raises(ValueError, match="broadcast|more dimensions"):
-                getattr(ix.At(tensor(x))[key], name)(v)
+                getattr(At(tensor(x))[key], name)(v)
 
 
 def test_ties_of_at_max_share():
     x = tensor([1.0, 5.0], requires_grad=True)
     v = tensor(1.0, requires_grad=True)
-    ix.At(x)[0].max(v).backward(gradient=np.ones(2))
+    At(x)[0].max(v).backward(gradient=np.ones(2))
     np.testing.assert_array_equal(x.grad.numpy(), [0.5, 1.0])
     assert v.grad.item() == 0.5
 
@@ -417,7 +418,7 @@ def test_random_keys(shape_key):
     for op in ("multiply", "max", "min"):
         changed = x.copy()
         {"multiply": np.multiply, "max": np.maximum, "min": np.minimum}[op].at(changed, key, t)
-        np.testing.assert_allclose(getattr(ix.At(tensor(x))[key], op)(t).numpy(), changed)
+        np.testing.assert_allclose(getattr(At(tensor(x))[key], op)(t).numpy(), changed)
 
 
 def test_add_at_with_an_index_of_two_axes_and_a_row():

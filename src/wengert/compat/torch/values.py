@@ -102,7 +102,8 @@ def process_binary(primitive: Primitive, level: int, x: Any, y: Any) -> Any:
 
 def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Run an operation of any number of arguments."""
-    return adopt(run_any(primitive, level, tuple(map(lower, args)) if level else args, params))
+    out = run_any(primitive, level, tuple(map(lower, args)) if level else args, params)
+    return out if out.__class__ is Tensor else adopt(out)
 
 
 Tensor.process_unary = staticmethod(process_unary)  # type: ignore[method-assign,assignment]  # of the engine's

@@ -106,9 +106,9 @@ def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: dic
     return out if out.__class__ is Tensor else adopt(out)
 
 
-Tensor.process_unary = staticmethod(process_unary)  # type: ignore[method-assign,assignment]  # of the engine's
-Tensor.process_binary = staticmethod(process_binary)  # type: ignore[method-assign,assignment]
-Tensor.process = staticmethod(process)  # type: ignore[method-assign,assignment]
+Tensor.process_unary = staticmethod(process_unary)  # type: ignore[method-assign]  # of the engine's
+Tensor.process_binary = staticmethod(process_binary)  # type: ignore[method-assign]
+Tensor.process = staticmethod(process)  # type: ignore[method-assign]
 
 
 class OtherMode(TorchValue):

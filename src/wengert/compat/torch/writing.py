@@ -60,7 +60,8 @@ class Shared(TorchValue):
         source[self.key] = new
 
     def __reduce__(self) -> Any:
-        rebuild, (_, *parts) = super().__reduce__()  # type: ignore[misc]  # of a tensor
+        reduced: Any = super().__reduce__()
+        rebuild, (_, *parts) = reduced
         return rebuild, (Tensor, *parts)
 
 

@@ -226,6 +226,7 @@ def test_random_numbers_repeat_with_the_seed():
 
 def test_repr():
     assert repr(torch.tensor([1.0, 2.0])) == "tensor([1., 2.])"
+    assert repr(torch.tensor([0.5, 2.0], requires_grad=True) * 1.1) == "tensor([0.5500, 2.2000], grad_fn=<multiply>)"
     assert repr(torch.ones(2, dtype=torch.float64)) == "tensor([1., 1.], dtype=torch.float64)"
     assert f"{torch.tensor(2.0):.2f}" == "2.00"
     torch.set_printoptions(precision=2)

@@ -168,14 +168,15 @@ def represent(self: Any) -> str:
     """The numbers, the type unless it is the usual one, and the history."""
     if not isinstance(self, EngineTensor) or self.level or is_traced(self):
         return self._mode.__repr__(self)
-    numbers = np.array2string(
-        np.asarray(self.value), separator=", ", prefix="tensor(", floatmode="maxprec_equal", **PRINTING
-    )
+    value = np.asarray(self.value)
+    is_whole = value.dtype.kind != "f" or np.array_equal(value, np.round(value), equal_nan=True)
+    floatmode: Any = "maxprec_equal" if is_whole else "fixed"
+    numbers = np.array2string(value, separator=", ", prefix="tensor(", floatmode=floatmode, **PRINTING)
     details = (
         "" if self.dtype in (dtypes.get_default_dtype(), dtypes.int64, dtypes.bool) else f", dtype=torch.{self.dtype}"
     )
     if self.node is not None:
-        details += ", requires_grad=True" if self.is_leaf else f", grad_fn=<{type(self.grad_fn).__name__}>"
+        details += ", requires_grad=True" if self.is_leaf else f", grad_fn=<{self.grad_fn.name}>"
     return f"tensor({numbers}{details})"
 
 

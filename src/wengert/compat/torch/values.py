@@ -71,7 +71,7 @@ class Tensor(TorchValue, EngineTensor):
     _mode = EngineTensor
 
 
-run_unary, run_binary, run_any = operations_of(Tensor)
+run_unary, run_binary, run_any = operations_of(Tensor, lambda x: adopt(x))
 
 
 def process_unary(primitive: Primitive, level: int, x: Any) -> Any:
@@ -102,12 +102,13 @@ def process_binary(primitive: Primitive, level: int, x: Any, y: Any) -> Any:
 
 def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Run an operation of any number of arguments."""
-    return adopt(run_any(primitive, level, tuple(map(lower, args)) if level else args, params))
+    out = run_any(primitive, level, tuple(map(lower, args)) if level else args, params)
+    return out if out.__class__ is Tensor else adopt(out)
 
 
-Tensor.process_unary = staticmethod(process_unary)  # type: ignore[method-assign,assignment]  # of the engine's
-Tensor.process_binary = staticmethod(process_binary)  # type: ignore[method-assign,assignment]
-Tensor.process = staticmethod(process)  # type: ignore[method-assign,assignment]
+Tensor.process_unary = staticmethod(process_unary)  # type: ignore[method-assign]  # of the engine's
+Tensor.process_binary = staticmethod(process_binary)  # type: ignore[method-assign]
+Tensor.process = staticmethod(process)  # type: ignore[method-assign]
 
 
 class OtherMode(TorchValue):

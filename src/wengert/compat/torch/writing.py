@@ -16,6 +16,7 @@ from wengert.modes import recording
 from wengert.modes.in_place import is_traced
 from wengert.modes.tensor import Tensor as EngineTensor
 from wengert.modes.tensor import as_tensor
+from wengert.ops.indexing.subscripts import getitem as read_at
 
 __all__ = ["narrow", "select"]  # the others are methods
 
@@ -59,7 +60,8 @@ class Shared(TorchValue):
         source[self.key] = new
 
     def __reduce__(self) -> Any:
-        rebuild, (_, *parts) = super().__reduce__()  # type: ignore[misc]  # of a tensor
+        reduced: Any = super().__reduce__()
+        rebuild, (_, *parts) = reduced
         return rebuild, (Tensor, *parts)
 
 
@@ -125,9 +127,10 @@ BASIC = frozenset((int, slice, type(None), type(...)))
 
 def getitem(x: Any, key: Any) -> Any:
     """`x[key]`."""
-    out = indexing.getitem(x, key)
-    is_basic = all(part.__class__ in BASIC for part in key) if key.__class__ is tuple else key.__class__ in BASIC
-    return part_of(x, out, key) if is_basic and out.__class__ in PARTS else out
+    if key.__class__ in BASIC or (key.__class__ is tuple and BASIC.issuperset(map(type, key))):
+        out = read_at(x, key)
+        return part_of(x, out, key) if out.__class__ in PARTS else out
+    return indexing.getitem(x, key)
 
 
 def select(input: Any, dim: int, index: int) -> Any:

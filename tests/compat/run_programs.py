@@ -13,7 +13,7 @@ import runpy
 import subprocess
 import sys
 import traceback
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,12 @@ def stored_results(peer: str) -> dict[str, Any]:
 
 
 def is_installed(peer: str) -> bool:
-    return find_spec(peer) is not None
+    """Whether a peer is installed as a distribution: a folder of tests may have its name."""
+    try:
+        distribution(peer)
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def to_plain(value: Any) -> Any:

@@ -85,7 +85,8 @@ def main() -> None:
     paths = [path for path in programs(options.peer) if not options.only or path.stem in options.only]
     found = run_here(options.peer, paths)
     if options.store:
-        (HERE / "results" / f"{options.peer}.json").write_text(json.dumps(found, indent=1) + "\n")
+        rows = [f"{json.dumps(name)}: {json.dumps(results)}" for name, results in found.items()]
+        (HERE / "results" / f"{options.peer}.json").write_text("{\n" + ",\n".join(rows) + "\n}\n")
     else:
         print(json.dumps(found))
 

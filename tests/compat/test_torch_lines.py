@@ -17,7 +17,7 @@ EXPECTED: dict[str, Any] = json.loads(torch_lines.STORED.read_text())
 
 
 def compare(ours: Any, theirs: Any, line: str, single: bool = False) -> None:
-    tolerance = {"rtol": 1e-5, "atol": 1e-6} if single else {"rtol": 1e-9, "atol": 1e-10}
+    tolerance: dict[str, Any] = {"rtol": 1e-5, "atol": 1e-6} if single else {"rtol": 1e-9, "atol": 1e-10}
     if isinstance(theirs, list) and len(theirs) == 3 and isinstance(theirs[0], str):
         assert ours[:2] == theirs[:2], line
         narrow = theirs[0] in ("float32", "float16", "complex64")

@@ -29,6 +29,9 @@ def is_layered(x) -> bool:
         lambda x: x.view(-1).add_(1),
         lambda x: x.t().mul_(2),
         lambda x: x.view(-1).__setitem__(1, 5.0),
+        lambda x: x.view(-1)[0].zero_(),
+        lambda x: x.t()[0].zero_(),
+        lambda x: x.t()[0, 1:].data.zero_(),
         lambda x: x.unsqueeze(0).fill_(1),
         lambda x: x.unbind()[0].copy_(torch.ones(3)),
         lambda x: x.expand(2, 2, 3).zero_(),
@@ -187,10 +190,12 @@ def test_hooks_and_functions_get_tensors_of_the_layer():
     assert len(got) >= 4
 
 
-def test_anomalies_name_the_operation():
+@pytest.mark.parametrize("block", [torch.autograd.detect_anomaly, lambda: torch.autograd.set_detect_anomaly(True)])
+def test_anomalies_name_the_operation(block):
     x = torch.zeros(1, requires_grad=True)
-    with torch.autograd.detect_anomaly(), pytest.raises(wg.GradientError, match="multiply made a NaN"):
+    with block(), pytest.raises(wg.GradientError, match="multiply made a NaN"):
         (torch.sqrt(x) * float("nan")).sum().backward()
+    (torch.sqrt(x) * float("nan")).sum().backward()
 
 
 # Types.
@@ -221,8 +226,13 @@ def test_random_numbers_repeat_with_the_seed():
 
 def test_repr():
     assert repr(torch.tensor([1.0, 2.0])) == "tensor([1., 2.])"
+    assert repr(torch.tensor([0.5, 2.0], requires_grad=True) * 1.1) == "tensor([0.5500, 2.2000], grad_fn=<multiply>)"
     assert repr(torch.ones(2, dtype=torch.float64)) == "tensor([1., 1.], dtype=torch.float64)"
     assert f"{torch.tensor(2.0):.2f}" == "2.00"
+    torch.set_printoptions(precision=2)
+    assert repr(torch.tensor([0.12345])) == "tensor([0.12])"
+    torch.set_printoptions(profile="default")
+    assert repr(torch.tensor([0.12345])) == "tensor([0.1235])"
     assert str(torch.Size([2, 3])) == "torch.Size([2, 3])"
 
 
@@ -247,6 +257,9 @@ def test_repr():
         (lambda: torch.ones(2).div(2, rounding_mode="up"), ValueError, "trunc"),
         (lambda: torch.ones(2, 3, 4).t(), RuntimeError, "transpose"),
         (lambda: torch.autograd.forward_ad.make_dual(torch.ones(1), torch.ones(1)), RuntimeError, "dual_level"),
+        (lambda: torch.ones(2).detach().unsqueeze_(0), RuntimeError, "unsqueeze"),
+        (lambda: torch.ones(2, 2).fill_diagonal_(1, wrap=True), NotImplementedError, "wrap"),
+        (lambda: torch.autograd.functional.vjp(torch.sum, torch.ones(2), strict=True), NotImplementedError, "strict"),
         (lambda: torch.multinomial(torch.ones(2), 3), RuntimeError, "replacement"),
     ],
 )

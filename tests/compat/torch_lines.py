@@ -61,7 +61,7 @@ def run_line(torch: Any, line: str) -> dict[str, Any]:
     *statements, last = line.split("; ")
     exec("\n".join(statements), names)
     parts = leaves(eval(last, names))
-    found = {"value": [describe(torch, part) for part in parts]}
+    found: dict[str, Any] = {"value": [describe(torch, part) for part in parts]}
     live = [part for part in parts if isinstance(part, torch.Tensor) and part.requires_grad and part.numel()]
     if live:
         sum((part.abs() ** 2).sum() for part in live).backward()

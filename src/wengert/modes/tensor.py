@@ -286,7 +286,7 @@ def record_result(
     return cls(out, level, make(primitive, params, tuple(parents), saved, out))
 
 
-Tensor.process_unary, Tensor.process_binary, Tensor.process = map(staticmethod, operations_of(Tensor))  # type: ignore[method-assign,assignment]  # of Array
+Tensor.process_unary, Tensor.process_binary, Tensor.process = map(staticmethod, operations_of(Tensor))  # type: ignore[method-assign]  # of Array
 
 
 def rebuild(cls: type[Tensor], value: Any, requires_grad: bool, grad: Tensor | None) -> Tensor:

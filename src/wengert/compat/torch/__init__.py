@@ -38,6 +38,7 @@ FAMILIES = (
     "compat.torch.func: vmap",
     "compat.torch.indexing",
     "compat.torch.linalg: cholesky cholesky_inverse cholesky_solve det logdet matrix_exp matrix_power qr slogdet",
+    "compat.torch.ordering",
     "compat.torch.products",
     "compat.torch.reductions",
     "compat.torch.serialization",

@@ -264,16 +264,17 @@ class OfType:
             return tensor(data[0], dtype=self.dtype)
         return zeros(*data, dtype=self.dtype)
 
+    def __instancecheck__(self, x: Any) -> bool:
+        return isinstance(x, TorchValue) and x.dtype == self.dtype  # type: ignore[attr-defined]  # a value
+
     def __repr__(self) -> str:
         return f"torch.{self.__name__}"
 
 
-TYPED = {
-    f"{name}Tensor": OfType(f"{name}Tensor", dtype)
-    for name, dtype in {
-        "Float": dtypes.float32, "Double": dtypes.float64, "Half": dtypes.float16, "Long": dtypes.int64,
-        "Int": dtypes.int32, "Short": dtypes.int16, "Char": dtypes.int8, "Byte": dtypes.uint8, "Bool": dtypes.bool,
-    }.items()
+NAMED_TYPES: dict[str, np.dtype] = {
+    "Float": dtypes.float32, "Double": dtypes.float64, "Half": dtypes.float16, "Long": dtypes.int64,
+    "Int": dtypes.int32, "Short": dtypes.int16, "Char": dtypes.int8, "Byte": dtypes.uint8, "Bool": dtypes.bool,
 }  # fmt: skip
+TYPED = {f"{name}Tensor": OfType(f"{name}Tensor", dtype) for name, dtype in NAMED_TYPES.items()}
 globals().update(TYPED)
 __all__ += [*TYPED]

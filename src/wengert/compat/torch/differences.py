@@ -25,7 +25,11 @@ DIFFERENCES: list[Difference] = [
     ),
     Difference("random numbers", "those of its generators", "NumPy's, from the same calls; `manual_seed` repeats them"),
     Difference("`log(0)`, `0 / 0`, overflow", "silent", "NumPy's warnings; `np.seterr(all='ignore')` silences them"),
-    Difference("dtypes", "`torch.float32` is an object of its own", "NumPy's: `torch.float32 == np.float32`"),
+    Difference(
+        "dtypes",
+        "`torch.float32` is an object of its own",
+        "NumPy's: `torch.float32 == np.float32`; `torch.is_floating_point(x)` asks",
+    ),
     Difference("float32", "rounds after each kernel", "may differ in the last digit"),
     Difference(
         "a value that `where` or a mask discards",

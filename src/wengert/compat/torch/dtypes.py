@@ -35,7 +35,7 @@ short, int, long = int16, int32, int64
 bool = np.dtype(np.bool_)
 
 CATEGORIES = "b", "iu", "f", "c"
-COMPLEX = {float16: complex64, float32: complex64, float64: complex128}
+COMPLEX: dict[np.dtype, np.dtype] = {float16: complex64, float32: complex64, float64: complex128}
 
 _default = float32
 

@@ -17,6 +17,7 @@ from wengert.compat.torch import (
     elementwise,
     indexing,
     linalg,
+    ordering,
     products,
     reductions,
     shaping,
@@ -24,6 +25,7 @@ from wengert.compat.torch import (
 )
 from wengert.compat.torch.devices import CPU, check_device
 from wengert.compat.torch.differences import ABSENT
+from wengert.compat.torch.settings import PRINTING
 from wengert.compat.torch.shaping import Size
 from wengert.compat.torch.values import Tensor, TorchValue, adopt, layered, mark_view, plain
 from wengert.core.errors import user_error
@@ -31,7 +33,7 @@ from wengert.modes.history import differentiate
 from wengert.modes.in_place import is_traced
 from wengert.modes.tensor import Tensor as EngineTensor
 
-FAMILIES = (elementwise, reductions, shaping, indexing, products)
+FAMILIES = (elementwise, reductions, ordering, shaping, indexing, products)
 NOT_METHODS = {
     "Size", "complex", "polar", "broadcast_shapes", "broadcast_tensors", "cat", "concat", "concatenate", "stack",
     "hstack", "vstack", "dstack", "column_stack", "block_diag", "meshgrid", "einsum", "tensordot", "chain_matmul",
@@ -86,7 +88,7 @@ def cast_to(dtype: np.dtype) -> Callable[..., Any]:
     return method
 
 
-CASTS = {
+CASTS: dict[str, np.dtype] = {
     "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16, "long": dtypes.int64,
     "int": dtypes.int32,
     "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8, "bool": dtypes.bool, "cfloat": dtypes.complex64,
@@ -97,7 +99,9 @@ CASTS = {
 def type_(self: Any, dtype: Any = None) -> Any:
     """The tensor in another type; without one, the name of its class in PyTorch."""
     if dtype is None:
-        return next(f"torch.{name}" for name, made in creation.TYPED.items() if made.dtype == self.dtype)
+        return next(
+            (f"torch.{name}" for name, made in creation.TYPED.items() if made.dtype == self.dtype), "torch.Tensor"
+        )
     return to(self, getattr(dtype, "dtype", dtype))
 
 
@@ -164,19 +168,15 @@ def represent(self: Any) -> str:
     """The numbers, the type unless it is the usual one, and the history."""
     if not isinstance(self, EngineTensor) or self.level or is_traced(self):
         return self._mode.__repr__(self)
-    numbers = np.array2string(
-        np.asarray(self.value),
-        separator=", ",
-        prefix="tensor(",
-        precision=4,
-        suppress_small=False,
-        floatmode="maxprec_equal",
-    )
+    value = np.asarray(self.value)
+    is_whole = value.dtype.kind != "f" or np.array_equal(value, np.round(value), equal_nan=True)
+    floatmode: Any = "maxprec_equal" if is_whole else "fixed"
+    numbers = np.array2string(value, separator=", ", prefix="tensor(", floatmode=floatmode, **PRINTING)
     details = (
         "" if self.dtype in (dtypes.get_default_dtype(), dtypes.int64, dtypes.bool) else f", dtype=torch.{self.dtype}"
     )
     if self.node is not None:
-        details += ", requires_grad=True" if self.is_leaf else f", grad_fn=<{type(self.grad_fn).__name__}>"
+        details += ", requires_grad=True" if self.is_leaf else f", grad_fn=<{self.grad_fn.name}>"
     return f"tensor({numbers}{details})"
 
 
@@ -229,7 +229,7 @@ def unfolded(x: Any, axis: int, windows: np.ndarray) -> Any:
     return mark_view(wg.moveaxis(wg.take(x, windows, axis), axis + 1, -1))
 
 
-OF_MATRICES = {
+OF_MATRICES: dict[str, Callable[..., Any]] = {
     "cholesky": linalg.cholesky, "cholesky_inverse": linalg.cholesky_inverse, "cholesky_solve": linalg.cholesky_solve,
     "det": linalg.det, "inverse": linalg.inv, "logdet": linalg.logdet, "matrix_exp": linalg.matrix_exp,
     "matrix_power": linalg.matrix_power, "pinverse": linalg.pinv, "qr": linalg.qr, "slogdet": linalg.slogdet,

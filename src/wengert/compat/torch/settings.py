@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from wengert.core.errors import user_error
 
 __all__ = [
@@ -48,11 +46,23 @@ def set_printoptions(
     threshold: Any = None,
     edgeitems: int | None = None,
     linewidth: int | None = None,
-    profile: Any = None,
+    profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """How arrays are printed, of NumPy too."""
-    np.set_printoptions(threshold=threshold, edgeitems=edgeitems, linewidth=linewidth)
+    """How tensors are printed; without arguments, and with `profile="default"`, as at first."""
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    if profile not in (None, "default"):
+        raise user_error(ValueError, f"profile={profile!r}", "Pass precision, threshold, edgeitems and linewidth.")
+    if profile == "default":
+        PRINTING.clear()
+        PRINTING.update(precision=4)
+    PRINTING.update({key: value for key, value in given.items() if value is not None})
+    if sci_mode is not None:
+        PRINTING["suppress_small"] = not sci_mode
+
+
+PRINTING: dict[str, Any] = {"precision": 4}
+"""Options of `np.array2string` for tensors."""
 
 
 def set_default_tensor_type(kind: Any) -> None:

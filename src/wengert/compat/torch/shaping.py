@@ -199,7 +199,7 @@ def flipud(input: Any) -> Any:
 @layered
 def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
     """The plane of two axes turned by right angles."""
-    return wg.rot90(input, k, tuple(dims))
+    return wg.rot90(input, k, (dims[0], dims[1]))
 
 
 @layered

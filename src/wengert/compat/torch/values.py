@@ -102,12 +102,13 @@ def process_binary(primitive: Primitive, level: int, x: Any, y: Any) -> Any:
 
 def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Run an operation of any number of arguments."""
-    return adopt(run_any(primitive, level, tuple(map(lower, args)) if level else args, params))
+    out = run_any(primitive, level, tuple(map(lower, args)) if level else args, params)
+    return out if out.__class__ is Tensor else adopt(out)
 
 
-Tensor.process_unary, Tensor.process_binary, Tensor.process = map(
-    staticmethod, (process_unary, process_binary, process)
-)  # type: ignore[method-assign,assignment]  # of Array
+Tensor.process_unary = staticmethod(process_unary)  # type: ignore[method-assign]  # of the engine's
+Tensor.process_binary = staticmethod(process_binary)  # type: ignore[method-assign]
+Tensor.process = staticmethod(process)  # type: ignore[method-assign]
 
 
 class OtherMode(TorchValue):

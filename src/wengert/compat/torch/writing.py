@@ -10,12 +10,13 @@ import numpy as np
 
 import wengert as wg
 from wengert.compat.torch import creation, drawing, elementwise, indexing, reductions, shaping
-from wengert.compat.torch.values import Tensor, adopt, plain
+from wengert.compat.torch.values import BatchedTensor, DualTensor, SymbolTensor, Tensor, TorchValue, adopt, plain
 from wengert.core.errors import user_error
 from wengert.modes import recording
 from wengert.modes.in_place import is_traced
 from wengert.modes.tensor import Tensor as EngineTensor
 from wengert.modes.tensor import as_tensor
+from wengert.ops.indexing.subscripts import getitem as read_at
 
 __all__ = ["narrow", "select"]  # the others are methods
 
@@ -24,76 +25,100 @@ WHOLE = slice(None)
 """The key of an alias of a whole tensor."""
 
 
-class Shared(Tensor):
-    """A tensor that shares memory with another one in PyTorch: what is written into it is written into the other too.
+class Shared(TorchValue):
+    """A value that shares memory with another one in PyTorch: what is written into it is written into the other too.
 
     It keeps the other only as long as someone else does, and does not see what is written into the other later.
+    `source()` is the other value, and this one is `source()[key]`.
     """
 
-    __slots__ = ("key", "source")
+    __slots__ = ()
+    source: Callable[[], Any]
+    key: Any
 
-    def _become(self, new: Any) -> None:
+    def _become(self: Any, new: Any) -> None:
         if is_traced(self):
             super()._become(new)
             return
-        if not isinstance(new, EngineTensor) or new.level != self.level:
+        if not isinstance(new, self._mode) or new.level != self.level:
             raise user_error(
                 RuntimeError,
-                f"A part of a tensor, x.data or x.detach() was changed to a {type(new).__name__} inside a transform",
-                "Change a copy, such as x[0].clone().",
+                f"A {type(new).__name__} was written into a part of a {self._mode.__name__} (x[0].copy_(v), x[0] += v)",
+                "Write x[0] = v, or x[0] = x[0] + v.",
             )
-        if recording.is_recording():
+        if not isinstance(self, EngineTensor):
+            self.extra = new.extra
+        elif recording.is_recording():
             self._refuse_leaf()
             self.node = new.node
         self.value, self._changes = new.value, self._version + 1
         source = self.source()
         if source is not None:
-            self._write(source, new)
+            self._write(source, adopt(plain(self)))
 
     def _write(self, source: Any, new: Any) -> None:
-        """Write a new value of this tensor into the other one."""
-        raise NotImplementedError  # Alias and Part do it
+        source[self.key] = new
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        rebuild, (_, *parts) = super().__reduce__()
+    def __reduce__(self) -> Any:
+        reduced: Any = super().__reduce__()
+        rebuild, (_, *parts) = reduced
         return rebuild, (Tensor, *parts)
 
 
-class Alias(Shared):
-    """`x.data` and `x.detach()`: the numbers of x without history."""
+class Part(Shared, Tensor):
+    """`x[key]` with numbers and slices: `x[0].zero_()` and `x[0][1] = v` change x, and are recorded."""
 
-    __slots__ = ()
+    __slots__ = ("key", "source")
 
-    @classmethod
-    def of(cls, x: Any) -> Any:
-        """The alias of a tensor; that of one which shares the memory of another is one of the other."""
-        new = cls(x.value, x.level)
-        new.source, new.key = (x.source, x.key) if isinstance(x, Shared) else (weakref.ref(x), WHOLE)
-        return new
+
+class DualPart(Shared, DualTensor):
+    """The same of a tensor with a tangent."""
+
+    __slots__ = ("key", "source")
+
+
+class BatchedPart(Shared, BatchedTensor):
+    """The same under `vmap`."""
+
+    __slots__ = ("key", "source")
+
+
+class SymbolPart(Shared, SymbolTensor):
+    """The same in a trace."""
+
+    __slots__ = ("key", "source")
+
+
+class Alias(Shared, Tensor):
+    """`x.data` and `x.detach()`: the numbers of x without history, whose changes are not recorded."""
+
+    __slots__ = ("key", "source")
 
     def _write(self, source: Any, new: Any) -> None:
         with recording.override(enabled=False):
-            numbers = adopt(EngineTensor(new.value, new.level))
             if self.key is WHOLE:
-                source._become(numbers)
+                source._become(new)
             else:
-                source[self.key] = numbers
+                source[self.key] = new
 
 
-class Part(Shared):
-    """`x[key]` with numbers and slices: `x[0].zero_()` and `x[0][1] = v` change x, and are recorded."""
+PARTS: dict[type, Any] = {Tensor: Part, DualTensor: DualPart, BatchedTensor: BatchedPart, SymbolTensor: SymbolPart}
 
-    __slots__ = ()
 
-    @classmethod
-    def of(cls, x: Any, out: Any, key: Any) -> Any:
-        """`out`, which is `x[key]`. If x is a part itself, nothing else may refer to it."""
-        new = cls(out.value, out.level, out.node)
-        new.source, new.key = (lambda: x) if isinstance(x, Shared) else weakref.ref(x), key
-        return new
+def part_of(x: Any, out: Any, key: Any) -> Any:
+    """`out`, which is `x[key]`, as a part of x. If x is a part or a view itself, nothing else may refer to it."""
+    new = object.__new__(PARTS[out.__class__])
+    new.level, new.value, new.extra = out.level, out.value, out.extra
+    is_temporary = isinstance(x, Shared) or getattr(x.value, "base", None) is not None
+    new.source, new.key = (lambda: x) if is_temporary else weakref.ref(x), key
+    return new
 
-    def _write(self, source: Any, new: Any) -> None:
-        source[self.key] = Tensor(new.value, new.level, new.node)
+
+def alias_of(x: Any) -> Any:
+    """The alias of a tensor; that of one which shares the memory of another is one of the other."""
+    new = Alias(x.value, x.level)
+    new.source, new.key = (x.source, x.key) if isinstance(x, Shared) else (weakref.ref(x), WHOLE)
+    return new
 
 
 BASIC = frozenset((int, slice, type(None), type(...)))
@@ -102,9 +127,10 @@ BASIC = frozenset((int, slice, type(None), type(...)))
 
 def getitem(x: Any, key: Any) -> Any:
     """`x[key]`."""
-    out = indexing.getitem(x, key)
-    is_basic = all(part.__class__ in BASIC for part in key) if key.__class__ is tuple else key.__class__ in BASIC
-    return Part.of(x, out, key) if is_basic and out.__class__ is Tensor else out
+    if key.__class__ in BASIC or (key.__class__ is tuple and BASIC.issuperset(map(type, key))):
+        out = read_at(x, key)
+        return part_of(x, out, key) if out.__class__ in PARTS else out
+    return indexing.getitem(x, key)
 
 
 def select(input: Any, dim: int, index: int) -> Any:
@@ -122,7 +148,7 @@ def detach(x: Any) -> Any:
     """The same numbers without history."""
     if not isinstance(x, EngineTensor) or is_traced(x):
         return adopt(x._mode.detach(plain(x)) if is_traced(x) else x._mode.detach(x))
-    return Alias.of(x)
+    return alias_of(x)
 
 
 def set_data(x: Any, value: Any) -> None:
@@ -213,6 +239,8 @@ def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
 
 def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
     """One number on the diagonal, in place."""
+    if wrap:
+        raise user_error(NotImplementedError, "fill_diagonal_(wrap=True)", "Write into the rows that repeat it.")
     n = min(self.shape)
     self[(np.arange(n),) * self.ndim] = fill_value
     return self
@@ -256,6 +284,12 @@ def reshaped(function: Callable[..., Any]) -> Callable[..., Any]:
     """A method that changes the shape of a tensor in place."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(self, Shared):
+            raise user_error(
+                RuntimeError,
+                f"{function.__name__}_ of a part of a tensor, of x.data or of x.detach()",
+                f"Use its result: y = y.{function.__name__}(...).",
+            )
         self._become(function(self, *args, **kwargs))
         return self
 

@@ -84,9 +84,17 @@ def Variable(data: Any, requires_grad: bool = False) -> Any:  # noqa: N802  # as
     return data.requires_grad_() if requires_grad else data
 
 
-def set_detect_anomaly(mode: bool, check_nan: bool = True) -> Any:
-    """Keep the user's lines of operations and look for NaN in backward passes, from now on or in a block."""
-    return recording.switch(anomalies=mode, check_nan=mode and check_nan)
+class set_detect_anomaly:
+    """Keep the user's lines of operations and look for NaN in backward passes: from now on, or in a `with` block."""
+
+    def __init__(self, mode: bool, check_nan: bool = True):
+        self.block = recording.switch(anomalies=mode, check_nan=mode and check_nan)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: Any) -> None:
+        recording.leave(self.block)
 
 
 def gradcheck(

@@ -15,7 +15,9 @@ __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 class Given:
     """The inputs of one call, which are a tensor or a tuple, and the results in the same form."""
 
-    def __init__(self, func: Callable[..., Any], inputs: Any, create_graph: bool):
+    def __init__(self, func: Callable[..., Any], inputs: Any, create_graph: bool, strict: bool):
+        if strict:
+            raise user_error(NotImplementedError, "strict=True", "Check with torch.autograd.grad, which raises.")
         self.is_single = isinstance(inputs, TorchValue)
         self.inputs: tuple[Any, ...] = plain((inputs,) if self.is_single else tuple(inputs))
         self.function, self.create_graph = inward(func), create_graph
@@ -46,7 +48,7 @@ def jacobian(
     strategy: str = "reverse-mode",
 ) -> Any:
     """The Jacobian of a function: one block for each pair of output and input."""
-    given = Given(func, inputs, create_graph)
+    given = Given(func, inputs, create_graph, strict)
     transform = wg.jacfwd if strategy == "forward-mode" else wg.jacrev
     found = transform(given.function, tuple(range(len(given.inputs))))(*given.inputs)
     if is_blocks(found, len(given.inputs)):
@@ -68,7 +70,7 @@ def hessian(
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
     """The Hessian of a function that returns one number: one block for each pair of inputs."""
-    given = Given(func, inputs, create_graph)
+    given = Given(func, inputs, create_graph, strict)
     function = given.function
     found = wg.hessian(lambda *x: wg.reshape(function(*x), ()), tuple(range(len(given.inputs))))(*given.inputs)
     return given.finish(found[0][0] if given.is_single else tuple(map(tuple, found)))
@@ -76,14 +78,14 @@ def hessian(
 
 def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """The value of a function, and the product of a vector and its Jacobian."""
-    given = Given(func, inputs, create_graph)
+    given = Given(func, inputs, create_graph, strict)
     value, pull = wg.vjp(given.function, *given.inputs)
     return given.finish(value), given.finish(given.per_input(pull(given.directions(v, value))))
 
 
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """The value of a function, and the product of its Jacobian and a vector."""
-    given = Given(func, inputs, create_graph)
+    given = Given(func, inputs, create_graph, strict)
     direction = given.directions(v, given.inputs[0])
     value, tangent = wg.jvp(given.function, given.inputs, (direction,) if given.is_single else direction)
     return given.finish(value), given.finish(tangent)
@@ -91,7 +93,7 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """The value of a function, and the product of its Hessian and a vector."""
-    given = Given(func, inputs, create_graph)
+    given = Given(func, inputs, create_graph, strict)
     direction = given.directions(v, given.inputs[0])
     gradient = wg.grad(given.function, tuple(range(len(given.inputs))))
     value = given.function(*given.inputs)

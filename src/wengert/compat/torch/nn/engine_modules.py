@@ -77,8 +77,7 @@ def take_state(module: Module, made: WengertModule) -> None:
 
 def as_layer(made: WengertModule) -> Module:
     """A module of `wg.nn` as one of this layer."""
-    cls = LAYERS[type(made)]
-    module = object.__new__(cls)
+    module: Any = object.__new__(LAYERS[type(made)])
     take_state(module, made)
     module.__dict__["_settings"] = (), settings_of(made), next((p.dtype for p in made.parameters()), None)
     return module
@@ -86,8 +85,9 @@ def as_layer(made: WengertModule) -> Module:
 
 def settings_of(made: WengertModule) -> dict[str, Any]:
     """The arguments that a module of `wg.nn` was made with, as far as its attributes tell."""
+    cls: Any = type(made)
     found = {}
-    for name, default in constructor(type(made)).items():
+    for name, default in constructor(cls).items():
         if name in made.__dict__:
             value = made.__dict__[name]
             found[name] = value is not None and value is not False if isinstance(default, bool) else value

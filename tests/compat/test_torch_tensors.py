@@ -154,6 +154,18 @@ def test_a_traced_function_reads_captured_tensors_at_each_call():
     assert float(f(x)) == 3.0
 
 
+def test_operations_on_captured_tensors_alone_are_traced():
+    w = torch.ones(2, 2, dtype=torch.float64)
+
+    @wg.compile
+    def f(x):
+        return x * (torch.exp(w).unsqueeze(0) * w.view(-1).sum(dim=0, keepdim=True)).mean()
+
+    np.testing.assert_allclose(f(np.float64(2.0)), 8 * np.e)
+    w.mul_(2)
+    np.testing.assert_allclose(f(np.float64(2.0)), 16 * np.e**2)
+
+
 def test_numpy_functions_take_tensors():
     x = torch.arange(4.0).view(2, 2)
     assert np.mean(x).item() == 1.5

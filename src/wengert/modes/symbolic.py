@@ -76,7 +76,7 @@ class Symbol(Array):
             key, indices = params["key"].without_masks(args[0].shape, args[1:])
             args, params = (args[0], *indices), {"key": key}
         for a in args:
-            if a.__class__ is Symbol and a.level == level:
+            if isinstance(a, Symbol) and a.level == level:
                 nodes.append(a.value)
                 trace = a.extra
             else:

@@ -176,16 +176,19 @@ class Tensor(TapeValue):
         return rebuild, (type(self), self.value, self.requires_grad, self.grad)
 
 
-def operations_of(cls: type[Tensor]) -> tuple[Any, Any, Any]:  # noqa: C901  # hot: no further calls per operation
+def operations_of(  # noqa: C901  # hot: no further calls per operation
+    cls: type[Tensor], adopt: Callable[[Any], Any] = lambda x: x
+) -> tuple[Any, Any, Any]:
     """How tensors run operations of one argument, of two, and of any number; the results are of this class.
 
-    Payloads are plain arrays at level 0; at higher levels they may be values of lower levels.
+    In a trace they are symbols, and `adopt` makes values of them that go with the class. Payloads are plain arrays at
+    level 0; at higher levels they may be values of lower levels.
     """
 
     def run_unary(primitive: Primitive, level: int, x: Any) -> Any:
         active = recording.active
         if active and (trace := recording.capturing_trace(level)) is not None:
-            return trace.run(primitive, (x,), NO_PARAMS)
+            return adopt(trace.run(primitive, (x,), NO_PARAMS))
         node = x.node
         x = x.value
         out = primitive.op(x) if level else primitive.impl(x)
@@ -199,7 +202,7 @@ def operations_of(cls: type[Tensor]) -> tuple[Any, Any, Any]:  # noqa: C901  # h
     def run_binary(primitive: Primitive, level: int, x: Any, y: Any) -> Any:
         active = recording.active
         if active and (trace := recording.capturing_trace(level, (x, y))) is not None:
-            return trace.run(primitive, (x, y), NO_PARAMS)
+            return adopt(trace.run(primitive, (x, y), NO_PARAMS))
         constant = None
         if isinstance(x, Tensor) and x.level == level:
             x_node = x.node
@@ -231,7 +234,7 @@ def operations_of(cls: type[Tensor]) -> tuple[Any, Any, Any]:  # noqa: C901  # h
 
     def run_any(primitive: Primitive, level: int, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if recording.active and (trace := recording.capturing_trace(level, args)) is not None:
-            return trace.run(primitive, args, params)
+            return adopt(trace.run(primitive, args, params))
         values, parents, constants = split_operands(args, level)
         out = primitive.op(*values, **params) if level else primitive.impl(*values, **params)
         return record_result(primitive, level, params, values, parents, constants, out, cls)

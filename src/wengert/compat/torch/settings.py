@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
+from wengert.compat.torch.creation import TYPED
+from wengert.compat.torch.dtypes import set_default_dtype
 from wengert.core.errors import user_error
 
 __all__ = [
@@ -36,8 +39,6 @@ def set_num_threads(count: int) -> None:
 
 def get_num_threads() -> int:
     """The number of cores that this process may use."""
-    import os
-
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -67,9 +68,6 @@ PRINTING: dict[str, Any] = {"precision": 4}
 
 def set_default_tensor_type(kind: Any) -> None:
     """The type of new tensors: `torch.DoubleTensor`, or its name."""
-    from wengert.compat.torch.creation import TYPED
-    from wengert.compat.torch.dtypes import set_default_dtype
-
     found = TYPED.get(kind.removeprefix("torch.")) if isinstance(kind, str) else kind
     if found is None:
         raise user_error(TypeError, f"There is no type of tensors {kind!r}")

@@ -71,7 +71,7 @@ class Tensor(TorchValue, EngineTensor):
     _mode = EngineTensor
 
 
-run_unary, run_binary, run_any = operations_of(Tensor)
+run_unary, run_binary, run_any = operations_of(Tensor, lambda x: adopt(x))
 
 
 def process_unary(primitive: Primitive, level: int, x: Any) -> Any:

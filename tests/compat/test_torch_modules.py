@@ -148,6 +148,8 @@ def test_reset_parameters_draws_anew():
     layer.reset_parameters()
     assert layer.weight is weight
     assert not torch.equal(layer.weight, old)
+    for part in nn.TransformerDecoderLayer(4, 2, 8, bias=False).modules():
+        part.reset_parameters()
 
 
 def test_state_dicts():

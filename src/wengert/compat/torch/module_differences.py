@@ -101,6 +101,7 @@ ABSENT: dict[str, str] = {
     "torch.optim.Muon": "SGD with Nesterov's momentum",
     "torch.optim.Rprop": "RMSprop, or LBFGS for functions without noise",
     "torch.optim.SparseAdam": "Adam",
+    "torch.optim.lr_scheduler.MultiplicativeLR": "LambdaLR, with the product of the factors",
     "torch.optim.swa_utils.SWALR": "lr_scheduler.LinearLR",
     "torch.optim.swa_utils.update_bn": "a run of the averaged model over the data in train() mode",
     "torch.utils.data.DistributedSampler": _ONE_PROCESS,

@@ -19,7 +19,7 @@ from wengert.compat.torch.nn.parameter import Parameter
 from wengert.compat.torch.values import TorchValue, adopt, hand_in, plain
 from wengert.modes import recording
 from wengert.modes.tensor import Tensor as EngineTensor
-from wengert.nn.description import arguments
+from wengert.nn.description import arguments, constructor
 from wengert.nn.module import Module as WengertModule
 from wengert.random.counter_generator import CounterGenerator
 from wengert.random.generator import default_rng
@@ -50,7 +50,7 @@ class EngineModule(Module):
     def reset_parameters(self) -> None:
         """Draw the parameters anew."""
         for name, value in self._make().__dict__.items():
-            if isinstance(value, EngineTensor):
+            if isinstance(value, EngineTensor) and self.__dict__[name] is not None:
                 self.__dict__[name].data = adopt(value)
 
     def extra_repr(self) -> str:
@@ -77,10 +77,21 @@ def take_state(module: Module, made: WengertModule) -> None:
 
 def as_layer(made: WengertModule) -> Module:
     """A module of `wg.nn` as one of this layer."""
-    cls = LAYERS[type(made)]
-    module = object.__new__(cls)
+    module: Any = object.__new__(LAYERS[type(made)])
     take_state(module, made)
+    module.__dict__["_settings"] = (), settings_of(made), next((p.dtype for p in made.parameters()), None)
     return module
+
+
+def settings_of(made: WengertModule) -> dict[str, Any]:
+    """The arguments that a module of `wg.nn` was made with, as far as its attributes tell."""
+    cls: Any = type(made)
+    found = {}
+    for name, default in constructor(cls).items():
+        if name in made.__dict__:
+            value = made.__dict__[name]
+            found[name] = value is not None and value is not False if isinstance(default, bool) else value
+    return found
 
 
 class Visitor:

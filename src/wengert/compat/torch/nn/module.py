@@ -16,12 +16,12 @@ from wengert.core.errors import user_error
 from wengert.modes.tape import Handle
 from wengert.nn.description import arguments
 from wengert.nn.module import Keys
-from wengert.nn.module import Module as EngineModule
+from wengert.nn.module import Module as WengertModule
 
 __all__ = ["Module"]
 
 
-class Module(EngineModule):
+class Module(WengertModule):
     """A function with parameters. Derive from it, assign parameters and other modules, and define `forward`.
 
     >>> import wengert.compat.torch as torch
@@ -194,7 +194,7 @@ class Module(EngineModule):
                 for name, value in module.__dict__.items():
                     if name in kind and value is not None:
                         yield f"{prefix}{name}", value
-            children = [(f"{prefix}{name}.", c) for name, c in module.__dict__.items() if isinstance(c, EngineModule)]
+            children = [(f"{prefix}{name}.", c) for name, c in module.__dict__.items() if isinstance(c, WengertModule)]
             stack += reversed(children)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Keys:

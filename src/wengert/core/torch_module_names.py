@@ -59,7 +59,7 @@ NN_FUNCTIONAL: dict[str, Ways] = {
         "fold": "x.at[indices].add(values)",
         "pixel_shuffle": "x.reshape and x.transpose",
         "pdist": "wg.linalg.norm(x[i] - x[j], axis=-1), with i, j = wg.triu_indices(n, 1)",
-        "gumbel_softmax": "wg.special.softmax((x + rng.gumbel(size=x.shape)) / tau, axis=-1)",
+        "gumbel_softmax": "wg.softmax((x + rng.gumbel(size=x.shape)) / tau, axis=-1)",
         "poisson_nll_loss": "(wg.exp(x) - y * x).mean()",
         "gaussian_nll_loss": "0.5 * (wg.log(var) + (x - y) ** 2 / var).mean()",
         "margin_ranking_loss": "wg.relu(margin - y * (x1 - x2)).mean()",

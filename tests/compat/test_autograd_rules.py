@@ -190,7 +190,7 @@ def test_errors_say_what_to_do():
         autograd.grad(lambda x: x)(X)
     with pytest.raises(TypeError, match="cannot be boxed"):
         extend.Box.register(str)
-    with pytest.raises(TypeError, match="dtype <U1"):
+    with pytest.raises(TypeError, match="object of type str is not a number"):
         autograd.grad(lambda x: 1.0)("a")
 
 

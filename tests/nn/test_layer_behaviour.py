@@ -151,3 +151,14 @@ def test_statistics_can_be_reset():
     layer(np.arange(6.0).reshape(3, 2))
     layer.reset_running_stats()
     assert [b.tolist() for b in layer.buffers()] == [[0.0, 0.0], [1.0, 1.0], 0]
+
+
+def test_fold_is_the_transpose_of_unfold():
+    rng = np.random.default_rng(3)
+    options = {"dilation": (1, 2), "padding": (1, 0), "stride": (2, 1)}
+    image = rng.normal(size=(2, 3, 6, 7))
+    columns = wg.nn.functional.unfold(image, (2, 3), **options)
+    cotangent = rng.normal(size=columns.shape)
+    folded = wg.nn.functional.fold(cotangent, (6, 7), (2, 3), **options)
+    np.testing.assert_allclose((folded * image).sum(), (cotangent * columns).sum(), rtol=1e-12)
+    np.testing.assert_array_equal(wg.nn.Fold((6, 7), (2, 3), **options)(cotangent), folded)

@@ -194,7 +194,7 @@ def test_bad_bounds(bounds, kind, match):
         (lambda x: x[:0], START, ValueError, r"an array of shape \(0,\)"),
         (lambda x: (x[0], x[1]), START, ValueError, "must be one number, and is a tuple"),
         (lambda x: None, START, ValueError, "is a NoneType"),
-        (lambda x: "text", START, TypeError, "is a str"),
+        (lambda x: "text", START, TypeError, "type str is not a number"),
         (lambda x: (1j * x).sum(), START, TypeError, "is complex"),
         (lambda x: np.log(x).sum(), -START, ValueError, "objective is nan at x0"),
         (lambda x: 1.0 / x.sum(), np.zeros(3), ValueError, "objective is inf at x0"),

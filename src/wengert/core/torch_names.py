@@ -149,7 +149,7 @@ FUNCTIONS: dict[str, Ways] = {
         "std_mean": "wg.std(x, ddof=1), wg.mean(x)",
         "mode": "wg.unique_counts(x)",
         "kthvalue": "wg.sort(x, axis=-1)[..., k - 1]",
-        "topk": "i = wg.argsort(-x, axis=-1)[..., :k], and wg.take_along_axis(x, i, axis=-1)",
+        "topk": "wg.topk(x, k)",
         "msort": "wg.sort(x, axis=0)",
         "cummax": "wg.associative_scan(wg.maximum, x)",
         "cummin": "wg.associative_scan(wg.minimum, x)",
@@ -244,7 +244,7 @@ FUNCTIONS: dict[str, Ways] = {
         "distributions": "wg.stats",
         "distributed": "one process, which uses all cores",
         "set_printoptions": "np.set_printoptions",
-        "sparse": "scipy.sparse, and wg.sparse_jacobian for derivatives",
+        "sparse": "wg.sparse for matrices, and wg.sparse_jacobian for derivatives",
         "hub": "wg.nn.load(path)",
     },
 }

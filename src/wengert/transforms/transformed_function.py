@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from operator import attrgetter
 from types import MethodType
-from typing import Any, Generic, ParamSpec
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec
 
 P = ParamSpec("P")
 
@@ -31,8 +31,11 @@ class TransformedFunction(Generic[P]):
     shown: tuple[str, Callable[..., Any], int | Sequence[int] | None]
     """What it is, of which function, and with respect to which arguments."""
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
-        return self.run(*args, **kwargs)
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any: ...
+    else:
+        __call__ = property(attrgetter("run"))  # not a method, which would be one more call in every gradient
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)

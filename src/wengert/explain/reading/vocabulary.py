@@ -10,7 +10,7 @@ from functools import cache
 from typing import NamedTuple
 
 from wengert.core.infer import is_elementwise
-from wengert.core.primitive import TABLE
+from wengert.core.primitive import TABLE, Primitive
 
 CONSTANTS = {"pi": math.pi, "π": math.pi, "e": math.e, "tau": math.tau, "inf": math.inf, "nan": math.nan}
 ALIASES = {
@@ -61,6 +61,11 @@ class FormulaFunction(NamedTuple):
     along_axis: bool = False
 
 
+def is_formula_operation(operation: Primitive) -> bool:
+    """Whether an operation acts on each element, and on nothing else such as a batch."""
+    return is_elementwise(operation) and bool(operation.trial.domain) and operation.definition.collect is None
+
+
 @cache
 def functions() -> dict[str, FormulaFunction]:
     """The elementwise operations of the table, reductions, products, and aliases.
@@ -70,7 +75,7 @@ def functions() -> dict[str, FormulaFunction]:
     """
     import wengert as wg  # the vocabulary is its public namespace
 
-    elementwise = [name for name, p in TABLE.items() if is_elementwise(p) and p.trial.domain and name in wg.__all__]
+    elementwise = [name for name, p in TABLE.items() if is_formula_operation(p) and name in wg.__all__]
     counted = {name: getattr(wg, name) for name in (*elementwise, *OTHERS)}
     known = {name: FormulaFunction(function, count_required(function)) for name, function in counted.items()}
     known |= {name: FormulaFunction(getattr(wg, name), 3) for name in WITH_THREE}

@@ -198,4 +198,5 @@ def fold(
     sizes = each_axis(kernel_size, 2, "fold: kernel_size")
     shape = (*x.shape[:-2], x.shape[-2] // math.prod(sizes), *each_axis(output_size, 2, "fold: output_size"))
     _, pull = vjp(lambda image: unfold(image, kernel_size, dilation, padding, stride), np.zeros(shape, x.dtype))
-    return pull(x)
+    (images,) = pull(x)
+    return images

@@ -47,7 +47,7 @@ def _transpose_product(data: Any, x: Any, columns: Any, counts: Any, shape: Shap
 def _elements_of_product(t: Any, x: Any, columns: Any, counts: Any, shape: Shape) -> Any:
     rows = np.repeat(np.arange(shape[0]), counts)
     products = t[rows] * x[columns]
-    return products.sum(1) if products.ndim > 1 else products
+    return np.sum(products, 1, dtype=products.dtype) if products.ndim > 1 else products
 
 
 def _spec(data: Any, x: Any, columns: Any, counts: Any, shape: Shape) -> Spec:

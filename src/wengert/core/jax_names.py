@@ -90,10 +90,6 @@ LAX: dict[str, Ways] = {
     "Control": {
         "custom_root": "wg.implicit.custom_root",
         "custom_linear_solve": "wg.implicit.linear_solve",
-        "psum": "x.sum(axis=0) outside of wg.vmap",
-        "pmean": "x.mean(axis=0) outside of wg.vmap",
-        "pmax": "x.max(axis=0) outside of wg.vmap",
-        "axis_index": "wg.arange(n) as another argument of wg.vmap",
         "all_gather": "x itself, outside of wg.vmap",
     },
     "Slices": {
@@ -208,8 +204,7 @@ OTHERS: dict[str, dict[str, Ways]] = {
 
 AUTOGRAD: dict[str, Ways] = {
     "Functions": {
-        "elementwise_grad": "wg.grad(lambda x: f(x).sum())",
-        "egrad": "wg.grad(lambda x: f(x).sum())",
+        "egrad": "wg.elementwise_grad(f)",
         "deriv": "wg.derivative(f)",
         "multigrad_dict": "wg.grad(f), whose argument may be a dict",
         "multigrad": "wg.grad(f, argnums=(0, 1))",

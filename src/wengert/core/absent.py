@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import dis
 import sys
-from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 Ways = dict[str, str]
 """What to use instead of each name."""
@@ -239,12 +238,3 @@ def missing(module: str, name: str, namespace: str = "") -> AttributeError | Imp
     if why or peers:
         error.name = name  # so that Python does not suggest a similar name
     return error
-
-
-def without(module: str, namespace: str = "") -> Callable[[str], NoReturn]:
-    """The `__getattr__` of a module: it raises an error that names the alternative."""
-
-    def __getattr__(name: str) -> NoReturn:  # noqa: N807  # it becomes that of a module
-        raise missing(module, name, namespace)
-
-    return __getattr__

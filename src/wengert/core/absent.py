@@ -210,17 +210,18 @@ def ways(namespace: str) -> Ways:
     return {name: way for group in tables[namespace].values() for name, way in group.items()}
 
 
-def advice(place: str, name: str) -> str:
-    """What to use instead of a name of other systems that is not in a namespace of Wengert; empty if nobody has it.
+def advice(here: str, name: str) -> str:
+    """What to use instead of a name of other systems that a namespace of Wengert does not have; empty if none has it.
 
     >>> advice("wengert", "jit")
     ' For torch.jit, use wg.compile(f).'
     """
-    told: Ways = {}
-    for namespace in PEERS.get(place, ()):
+    sentences: dict[str, str] = {}  # one for each way
+    for namespace in PEERS.get(here, ()):
         if name in ways(namespace):
-            told.setdefault(ways(namespace)[name], f" For {namespace}.{name}, use {ways(namespace)[name]}.")
-    return "".join(told.values())
+            way = ways(namespace)[name]
+            sentences.setdefault(way, f" For {namespace}.{name}, use {way}.")
+    return "".join(sentences.values())
 
 
 def missing(module: str, name: str, namespace: str = "") -> AttributeError | ImportError:

@@ -263,7 +263,7 @@ def is_python_number(x: Any) -> bool:
 
 
 class SparseObject:
-    """A cotangent that is zero in most places: `mut_add` adds it to an array of the space `vs`."""
+    """A cotangent of which most elements are zero: `mut_add` adds it to an array of the space `vs`."""
 
     __slots__ = ("mut_add", "vs")
 

@@ -104,7 +104,7 @@ class VSpace:
 
     def inner_prod(self, x: Any, y: Any) -> Any:
         """The inner product of two vectors, a real number."""
-        pairs = zip(tree.flatten(x)[0], tree.flatten(y)[0], strict=True)
+        pairs = zip(tree.leaves(x), tree.leaves(y), strict=True)
         return sum(real(dot(conj(ravel(a)), ravel(b))) for a, b in pairs)
 
     def covector(self, x: Any) -> Any:

@@ -177,7 +177,7 @@ def test_draws_have_their_moments() -> None:
         assert abs(numbers.std() - deviation) < 0.05 * deviation, name
 
 
-PARAMETERS = {
+PARAMETERS: dict[str, dict[str, Any]] = {
     "uniform": {"minval": -1.0, "maxval": 2.0}, "pareto": {"b": 2.0}, "rayleigh": {"scale": 1.5}, "t": {"df": 3.0},
     "weibull_min": {"scale": 1.5, "concentration": 2.0}, "lognormal": {"sigma": 0.5}, "gamma": {"a": 2.0},
     "double_sided_maxwell": {"loc": 1.0, "scale": 2.0}, "triangular": {"left": 0.0, "mode": 1.0, "right": 2.0},

@@ -4,8 +4,6 @@ Each family declares its public names in `__all__`, and this module gathers them
 checkers read, is written by `python tools/stubs.py`.
 """
 
-from typing import Any
-
 from numpy import __array_namespace_info__ as __array_namespace_info__
 
 from wengert import autograd as autograd
@@ -14,8 +12,7 @@ from wengert import linalg as linalg
 from wengert import signal as signal
 from wengert import special as special
 from wengert import structure as _structure  # noqa: F401  # registers the way of `jacobian` through patterns
-from wengert.core.absent import missing
-from wengert.core.namespaces import gather_names, load_name
+from wengert.core.namespaces import gather_names, name_functions
 
 __version__ = "0.1.0"
 __array_api_version__ = "2024.12"
@@ -130,12 +127,4 @@ __all__ = sorted(
     ["__array_api_version__", "__array_namespace_info__", *NAMESPACES, *LAZY, *gather_names(globals(), FAMILIES)]
 )
 
-
-def __getattr__(name: str) -> Any:
-    if name not in LAZY:
-        raise missing("wengert", name, "np")
-    return load_name(globals(), name)
-
-
-def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+__getattr__, __dir__ = name_functions(globals(), numpy="np")

@@ -90,7 +90,7 @@ def run_grad(given: argparse.Namespace) -> None:
     """Show the value and the gradient, or the Jacobian of several results."""
     function, _, arguments = find_target(given)
     smooth = tuple(
-        i for i, x in enumerate(arguments) if all(np.asarray(leaf).dtype.kind in "fc" for leaf in tree.flatten(x)[0])
+        i for i, x in enumerate(arguments) if all(np.asarray(leaf).dtype.kind in "fc" for leaf in tree.leaves(x))
     )
     if not smooth:
         raise UsageError("No argument is a floating-point number.")
@@ -100,12 +100,12 @@ def run_grad(given: argparse.Namespace) -> None:
             value, slopes = wg.value_and_grad(function, argnums=smooth)(*arguments)
         else:
             slopes = wg.jacobian(function, argnums=smooth)(*arguments)
-    titles = iter(tree.leaf_names(function, tree.flatten((tuple(arguments), {}))[1]))
-    names = [[next(titles) for _ in tree.flatten(x)[0]] for x in arguments]
+    titles = iter(tree.leaf_names(function, tree.structure((tuple(arguments), {}))))
+    names = [[next(titles) for _ in tree.leaves(x)] for x in arguments]
     gradients = {
         name: np.asarray(leaf)
         for i, slope in zip(smooth, slopes, strict=True)
-        for name, leaf in zip(names[i], tree.flatten(slope)[0], strict=True)
+        for name, leaf in zip(names[i], tree.leaves(slope), strict=True)
     }
     if given.json:
         lists = {name: x.tolist() for name, x in gradients.items()}

@@ -2,8 +2,7 @@
 
 from numpy.linalg import LinAlgError as LinAlgError
 
-from wengert.core.absent import without
-from wengert.core.namespaces import gather_names
+from wengert.core.namespaces import gather_names, name_functions
 
 FAMILIES = (
     "ops.contraction.einsum: tensordot",
@@ -23,9 +22,4 @@ FAMILIES = (
 
 __all__ = ["LinAlgError", *gather_names(globals(), FAMILIES)]
 
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-__getattr__ = without("wengert.linalg")
+__getattr__, __dir__ = name_functions(globals())

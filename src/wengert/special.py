@@ -3,9 +3,8 @@
 SciPy's ufuncs come here when they are called on values.
 """
 
-from wengert.core.absent import without
 from wengert.core.array import SCIPY_UFUNCS
-from wengert.core.namespaces import gather_names
+from wengert.core.namespaces import gather_names, name_functions
 from wengert.ops.elementwise.arithmetic import cbrt
 from wengert.ops.elementwise.exponential import exp2, expm1, log1p
 from wengert.ops.special.gamma import zeta
@@ -25,14 +24,8 @@ FAMILIES = (
 
 __all__ = gather_names(globals(), FAMILIES)
 
-
-def __dir__() -> list[str]:
-    return __all__
-
-
 SCIPY_UFUNCS.update({name: globals()[name] for name in __all__})
 SCIPY_UFUNCS.update({"_zeta": zeta, "_riemann_zeta": zeta, "_lambertw": lambertw})
 SCIPY_UFUNCS.update({function.__name__: function for function in (cbrt, exp2, expm1, log1p)})
 
-
-__getattr__ = without("wengert.special")
+__getattr__, __dir__ = name_functions(globals())

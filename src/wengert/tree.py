@@ -3,12 +3,10 @@
 All transforms take and return trees.
 """
 
-from wengert.core.namespaces import gather_names
+from wengert.core.namespaces import gather_names, name_functions
 
 FAMILIES = ("core.tree", "structure.flat_tree")
 
 __all__ = gather_names(globals(), FAMILIES)
 
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = name_functions(globals())

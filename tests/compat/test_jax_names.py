@@ -177,11 +177,33 @@ def test_draws_have_their_moments() -> None:
         assert abs(numbers.std() - deviation) < 0.05 * deviation, name
 
 
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "uniform": {"minval": -1.0, "maxval": 2.0}, "pareto": {"b": 2.0}, "rayleigh": {"scale": 1.5}, "t": {"df": 3.0},
+    "weibull_min": {"scale": 1.5, "concentration": 2.0}, "lognormal": {"sigma": 0.5}, "gamma": {"a": 2.0},
+    "double_sided_maxwell": {"loc": 1.0, "scale": 2.0}, "triangular": {"left": 0.0, "mode": 1.0, "right": 2.0},
+    "loggamma": {"a": 2.0}, "chisquare": {"df": 3.0}, "beta": {"a": 2.0, "b": 3.0}, "dirichlet": {"alpha": np.ones(2)},
+    "f": {"dfnum": 2.0, "dfden": 3.0}, "multivariate_normal": {"mean": np.zeros(2), "cov": np.eye(2)},
+    "truncated_normal": {"lower": -1.0, "upper": 1.0},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_draws_with_parameters_have_the_dtype_that_is_asked_for(name: str) -> None:
+    drawn = getattr(random, name)(random.key(0), shape=(3,), dtype=np.float32, **PARAMETERS[name])
+    assert drawn.dtype == np.float32
+    assert np.isfinite(drawn).all()
+
+
 def test_gradient_of_a_gamma_draw() -> None:
     key = random.key(2)
     slope = jax.grad(lambda a: random.gamma(key, a))(2.0)
     step = (random.gamma(key, 2.0 + 1e-5) - random.gamma(key, 2.0 - 1e-5)) / 2e-5
     np.testing.assert_allclose(slope, step, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["gelu", "glu", "log_sigmoid", "mish", "selu", "silu", "soft_sign", "softplus"])
+def test_activations_keep_single_precision(name: str) -> None:
+    assert getattr(jax.nn, name)(np.ones(4, np.float32)).dtype == np.float32
 
 
 # The differences that the layer states

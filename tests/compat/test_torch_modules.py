@@ -218,6 +218,10 @@ def test_containers():
     lists, dicts = nn.ParameterList([torch.ones(1)]), nn.ParameterDict({"w": torch.ones(2)})
     assert isinstance(lists[0], nn.Parameter)
     assert isinstance(dicts["w"], nn.Parameter)
+    with pytest.raises(ValueError, match="cannot have the name 'keys'"):
+        dicts["keys"] = torch.ones(1)  # a method
+    del dicts["w"]
+    assert "w" not in dicts
     named = nn.Sequential({"first": nn.Linear(1, 1)})
     assert named.first is named[0]
 

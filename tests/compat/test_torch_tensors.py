@@ -224,6 +224,22 @@ def test_default_dtype():
         torch.set_default_dtype(torch.int64)
 
 
+@pytest.mark.parametrize(
+    ("function", "of_integers"),
+    [
+        (torch.cov, torch.float32),
+        (torch.corrcoef, torch.float32),
+        (torch.vander, torch.int64),
+        (torch.linalg.vander, torch.int64),
+    ],
+)
+def test_functions_that_numpy_computes_in_double_precision_keep_the_dtype(function, of_integers):
+    x = torch.tensor([1.0, 2.0, 4.0])
+    assert function(x).dtype == torch.float32
+    assert function(x.double()).dtype == torch.float64
+    assert function(x.long()).dtype == of_integers
+
+
 def test_random_numbers_repeat_with_the_seed():
     torch.manual_seed(3)
     first = torch.randn(4), torch.rand(2), torch.randint(0, 9, (5,)), torch.randperm(5)

@@ -14,7 +14,7 @@ from wengert.autograd.grad_mode import (
     set_grad_enabled,
 )
 from wengert.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
-from wengert.core.absent import without
+from wengert.core.namespaces import name_functions
 
 __all__ = [
     "Context",
@@ -34,4 +34,4 @@ __all__ = [
     "set_grad_enabled",
 ]
 
-__getattr__ = without("wengert.autograd")
+__getattr__, __dir__ = name_functions(globals())

@@ -113,7 +113,7 @@ class Function:
 
 def refuse_hidden(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Raise if a gradient would be lost: tensors in containers, keyword-only tensors, values of other modes."""
-    for x in tree.flatten(([strip_tensors(a) if isinstance(a, Tensor) else a for a in args], kwargs))[0]:
+    for x in tree.leaves(([strip_tensors(a) if isinstance(a, Tensor) else a for a in args], kwargs)):
         if isinstance(x, Tensor) and x.requires_grad and recording.is_recording():
             raise user_error(
                 GradientError,
@@ -136,7 +136,7 @@ def refuse_trace(name: str, args: tuple[Any, ...]) -> None:
 
 def refuse_nested(ctx: Context, returned: Sequence[Any]) -> None:
     """Raise if a gradient would be lost: outputs in containers."""
-    for x in tree.flatten([y for y in returned if not isinstance(y, Array | np.ndarray)])[0]:
+    for x in tree.leaves([y for y in returned if not isinstance(y, Array | np.ndarray)]):
         if (
             isinstance(x, Array | np.ndarray)
             and x.dtype.kind in "fc"

@@ -121,7 +121,7 @@ def gradgradcheck(
         random = np.random.default_rng(0)
         grad_outputs = [random_cotangent(y, random) for y in outputs]
     vectors = [
-        tensor(v.detach() if isinstance(v, Tensor) else v, requires_grad=True) for v in tree.flatten(grad_outputs)[0]
+        tensor(v.detach() if isinstance(v, Tensor) else v, requires_grad=True) for v in tree.leaves(grad_outputs)
     ]
 
     def products(*args: Any) -> tuple[Any, ...]:
@@ -156,7 +156,7 @@ def copy_leaves(inputs: Sequence[Any]) -> list[Any]:
 def floating_outputs(returned: Any) -> list[Tensor]:
     """The floating-point outputs; plain arrays and numbers among them are constants."""
     outputs = []
-    for y in tree.flatten(returned)[0]:
+    for y in tree.leaves(returned):
         if isinstance(y, np.ndarray | np.generic | Number):
             y = Tensor(np.array(y))
         if isinstance(y, Tensor) and y.dtype.kind in "fc":

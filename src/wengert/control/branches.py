@@ -96,7 +96,7 @@ def choose(index: Any, functions: Sequence[Callable[..., Any]], operands: tuple[
         return run
 
     specs = [Spec.of(x) for x in leaves]
-    arguments = tree.flatten((operands, {}))[1]
+    arguments = tree.structure((operands, {}))
     closed = [close_function(flat(f), specs, what, tree.leaf_names(f, arguments)) for f in functions]
     check_branches(results, [body for body, _ in closed], what)
     return tree.unflatten(results[0], run_closed(index, leaves, closed))

@@ -50,7 +50,7 @@ class ClosedFunction:
 
     def __call__(self, *args: Any) -> Any:
         *own, captured = args
-        leaves = tree.flatten(tuple(own))[0]
+        leaves = tree.leaves(tuple(own))
         return tree.unflatten(self.result, self.body.run([*[leaves[i] for i in self.arrays], *captured]))
 
     def zeros(self) -> Any:
@@ -90,7 +90,7 @@ def is_for_graph(f: Callable[..., Any], args: tuple[Any, ...]) -> bool:
 
     A function that cannot be traced does not: it runs on numbers, if it is given numbers.
     """
-    leaves = tree.flatten(args)[0]
+    leaves = tree.leaves(args)
     if any(isinstance(payload, Symbol) for leaf in leaves for payload in iterate_payloads(leaf)):
         return True
     if recording.current_trace() is None:

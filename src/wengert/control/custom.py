@@ -43,7 +43,7 @@ class Custom:
         bound.apply_defaults()
         nondiff = [i % len(bound.args) for i in self.nondiff]
         constant = [a if i in nondiff else None for i, a in enumerate(bound.args)]
-        for leaf in tree.flatten((constant, bound.kwargs))[0]:
+        for leaf in tree.leaves((constant, bound.kwargs)):
             if isinstance(leaf, Array) and not (isinstance(leaf, Tensor) and leaf.node is None and not leaf.level):
                 raise user_error(
                     GradientError,
@@ -97,7 +97,7 @@ class CustomCall(Call):
         level = new_level()
         values = list(x)
         values[where] = [Dual(v, c, level) if is_smooth(v) else v for v, c in zip(x[where], t[where], strict=True)]
-        outs = tree.flatten(self.evaluate(values))[0]
+        outs = tree.leaves(self.evaluate(values))
         return [c + y.tangent if is_own(y, Dual, level) else c for c, y in zip(pushed, outs, strict=True)]
 
     def pull_captured(
@@ -110,7 +110,7 @@ class CustomCall(Call):
             with LinearTape([v if alive else None for v, alive in zip(x[where], live[where], strict=True)]) as tape:
                 values = as_tensors(x, t)
                 values[where] = [v if i is None else i for v, i in zip(values[where], tape.inputs, strict=True)]
-                found[where] = tape.transpose(tree.flatten(self.evaluate(values))[0], t)
+                found[where] = tape.transpose(tree.leaves(self.evaluate(values)), t)
         return found
 
     def rule_error(self, what: str, got: Any, wanted: Any) -> GradientError:

@@ -71,7 +71,7 @@ def scan(
         return [*new_states, *ys]
 
     specs = [*[Spec.of(s) for s in states], *[Spec(x.shape[1:], x.dtype) for x in slices]]
-    names = tree.leaf_names(f, tree.flatten(((init, xs), {}))[1])
+    names = tree.leaf_names(f, tree.structure(((init, xs), {})))
     closed = close_function(flat, specs, "scan", names)
     body, count = closed.body, len(closed.captured)
     reordered = Graph([*body.inputs[len(specs) :], *body.inputs[: len(specs)]], body.outputs)
@@ -176,7 +176,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         return new_states
 
     specs = [Spec.of(s) for s in states]
-    names = tree.leaf_names(body_fun, tree.flatten(((init_val,), {}))[1])
+    names = tree.leaf_names(body_fun, tree.structure(((init_val,), {})))
     closed = [close_function(f, specs, "while_loop", names) for f in (condition, body)]
     first, second = len(closed[0].captured), len(closed[1].captured)
     graphs = []

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import dis
 import sys
-from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 Ways = dict[str, str]
 """What to use instead of each name."""
@@ -211,17 +210,18 @@ def ways(namespace: str) -> Ways:
     return {name: way for group in tables[namespace].values() for name, way in group.items()}
 
 
-def advice(place: str, name: str) -> str:
-    """What to use instead of a name of other systems that is not in a namespace of Wengert; empty if nobody has it.
+def advice(here: str, name: str) -> str:
+    """What to use instead of a name of other systems that a namespace of Wengert does not have; empty if none has it.
 
     >>> advice("wengert", "jit")
     ' For torch.jit, use wg.compile(f).'
     """
-    told: Ways = {}
-    for namespace in PEERS.get(place, ()):
+    sentences: dict[str, str] = {}  # one for each way
+    for namespace in PEERS.get(here, ()):
         if name in ways(namespace):
-            told.setdefault(ways(namespace)[name], f" For {namespace}.{name}, use {ways(namespace)[name]}.")
-    return "".join(told.values())
+            way = ways(namespace)[name]
+            sentences.setdefault(way, f" For {namespace}.{name}, use {way}.")
+    return "".join(sentences.values())
 
 
 def missing(module: str, name: str, namespace: str = "") -> AttributeError | ImportError:
@@ -239,12 +239,3 @@ def missing(module: str, name: str, namespace: str = "") -> AttributeError | Imp
     if why or peers:
         error.name = name  # so that Python does not suggest a similar name
     return error
-
-
-def without(module: str, namespace: str = "") -> Callable[[str], NoReturn]:
-    """The `__getattr__` of a module: it raises an error that names the alternative."""
-
-    def __getattr__(name: str) -> NoReturn:  # noqa: N807  # it becomes that of a module
-        raise missing(module, name, namespace)
-
-    return __getattr__

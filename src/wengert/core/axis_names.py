@@ -24,9 +24,14 @@ AXES: ContextVar[tuple[NamedAxis, ...]] = ContextVar("wengert_axes", default=())
 """The named axes of this context, the innermost first."""
 
 
+def innermost_axis(name: str) -> NamedAxis | None:
+    """The innermost axis of this name, if any."""
+    return next((axis for axis in AXES.get() if axis.name == name), None)
+
+
 def find_axis(name: str) -> NamedAxis:
-    """The innermost axis of this name."""
-    axis = next((axis for axis in AXES.get() if axis.name == name), None)
+    """The innermost axis of this name, along which elements know each other."""
+    axis = innermost_axis(name)
     if axis is None:
         known = ", ".join(repr(axis.name) for axis in AXES.get())
         raise user_error(
@@ -40,7 +45,7 @@ def find_axis(name: str) -> NamedAxis:
 
 def refuse_single(name: str) -> None:
     """Raise an error where the elements of an axis run one by one."""
-    axis = next((axis for axis in AXES.get() if axis.name == name), None)
+    axis = innermost_axis(name)
     if axis is not None and axis.level is None:
         raise user_error(
             NameError,
@@ -51,7 +56,8 @@ def refuse_single(name: str) -> None:
 
 def axis_size(name: str) -> int:
     """The length of the innermost axis of this name, 0 if there is none, or if its elements run one by one."""
-    return next((axis.size for axis in AXES.get() if axis.name == name), 0)
+    axis = innermost_axis(name)
+    return 0 if axis is None else axis.size
 
 
 def name_of_level(level: int) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -50,6 +51,7 @@ def refuse_out(out: Any) -> None:
         raise user_error(TypeError, "A differentiable operation does not write into `out=`", "Use its result.")
 
 
+@cache  # it is asked for each frame of a stack
 def is_library(filename: str) -> bool:
     """Whether a file belongs to a library that calls values."""
     return any(part in filename for part in THEIRS)

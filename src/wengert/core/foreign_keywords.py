@@ -51,9 +51,13 @@ KEYWORDS = {
 
 def refuse_keywords(foreign: dict[str, Any]) -> NoReturn:
     """Raise for keywords that the calling function does not have."""
-    function, keyword = sys._getframe(1).f_code.co_name, next(iter(foreign))
+    raise keyword_error(sys._getframe(1).f_code.co_name, next(iter(foreign)))
+
+
+def keyword_error(function: str, keyword: str) -> TypeError:
+    """The error for a keyword that a function does not have."""
     known = KEYWORDS.get(keyword)
-    raise user_error(
+    return user_error(
         TypeError,
         f"{function}() got an unexpected keyword argument {keyword!r}",
         f"In place of that of {known.peers}, use {known.instead}." if known else "",
@@ -68,6 +72,4 @@ def refuse_sizes(make: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
             TypeError, f"{name}() takes the shape as one argument", f"Write wg.{name}({args}), not wg.{name}{args}."
         ) from error
     for keyword in kwargs.keys() & KEYWORDS.keys():
-        known = KEYWORDS[keyword]
-        what = f"{name}() got an unexpected keyword argument {keyword!r}"
-        raise user_error(TypeError, what, f"In place of that of {known.peers}, use {known.instead}.") from error
+        raise keyword_error(name, keyword) from error

@@ -6,9 +6,12 @@ After a full stop, or nothing, the name is itself a module.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 from typing import Any
+
+from wengert.core.absent import missing
 
 
 def public_names(family: str) -> tuple[ModuleType, list[str]]:
@@ -49,3 +52,24 @@ def load_name(namespace: dict[str, Any], name: str) -> Any:
     found = import_module(f"wengert.{module}{name}") if is_module else getattr(import_module(f"wengert.{module}"), name)
     namespace[name] = found
     return found
+
+
+def name_functions(namespace: dict[str, Any], numpy: str = "") -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The `__getattr__` and `__dir__` of a namespace that has its public names in `__all__`.
+
+    Names of the table `LAZY`, if it has one, are loaded. The error for other names has the alternative; `numpy` is the
+    namespace of NumPy with the same purpose.
+
+    >>> load, names = name_functions({"__name__": "wengert", "__all__": ["tree"], "LAZY": {"tree": ""}})
+    >>> load("tree").__name__, names()
+    ('wengert.tree', ['tree'])
+    """
+    lazy = namespace.get("LAZY", {})
+    listed = [*namespace["__all__"], *[name for name in ("__version__",) if name in namespace]]
+
+    def load(name: str) -> Any:
+        if name not in lazy:
+            raise missing(namespace["__name__"], name, numpy)
+        return load_name(namespace, name)
+
+    return load, lambda: listed

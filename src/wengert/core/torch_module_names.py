@@ -9,18 +9,18 @@ NN: dict[str, Ways] = {
         "Buffer": "self.register_buffer(name, tensor)",
         "ParameterDict": "a dict of wg.nn.Parameter as an attribute, or wg.nn.ModuleDict",
         "ChannelShuffle": "x.reshape and x.transpose",
-        "UpsamplingNearest2d": "wg.repeat(x, factor, axis)",
-        "UpsamplingBilinear2d": "wg.interp along each axis",
+        "UpsamplingNearest2d": "wg.nn.Upsample(size)",
+        "UpsamplingBilinear2d": "wg.nn.Upsample(size, mode='bilinear', align_corners=True)",
         "RReLU": "wg.nn.LeakyReLU, which has a fixed slope",
         "Softmax2d": "wg.nn.Softmax(1)",
         "DataParallel": "the module itself: large operations use all cores",
         "SyncBatchNorm": "wg.nn.BatchNorm2d",
         "utils": "wg.nn.clip_grad_norm_, wg.nn.clip_grad_value_",
+        "ConstantPad3d": "wg.pad(x, widths, mode='constant')",
+        "ZeroPad3d": "wg.pad(x, widths)",
+        "ReflectionPad3d": "wg.pad(x, widths, mode='reflect')",
+        "ReplicationPad3d": "wg.pad(x, widths, mode='edge')",
     }
-    | each("wg.pad(x, widths, mode='constant')", "ConstantPad3d")
-    | each("wg.pad(x, widths)", "ZeroPad3d")
-    | each("wg.pad(x, widths, mode='reflect')", "ReflectionPad3d")
-    | each("wg.pad(x, widths, mode='edge')", "ReplicationPad3d")
     | each("wg.pad(x, widths, mode='wrap')", "CircularPad1d CircularPad2d CircularPad3d")
     | {
         "LazyLinear": "wg.nn.Linear(inputs, outputs)",
@@ -39,7 +39,7 @@ NN: dict[str, Ways] = {
 
 NN_FUNCTIONAL: dict[str, Ways] = {
     "Functions": {
-        "upsample": "wg.repeat(x, factor, axis)",
+        "upsample": "interpolate",
         "grid_sample": "x[indices] with weights",
         "pdist": "wg.linalg.norm(x[i] - x[j], axis=-1), with i, j = wg.triu_indices(n, 1)",
         "gumbel_softmax": "wg.softmax((x + rng.gumbel(size=x.shape)) / tau, axis=-1)",

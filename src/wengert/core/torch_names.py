@@ -133,7 +133,7 @@ FUNCTIONS: dict[str, Ways] = {
         "lgamma": "wg.special.gammaln(x)",
         "digamma": "wg.special.digamma(x)",
         "polygamma": "wg.special.polygamma(n, x)",
-        "mvlgamma": "a sum of wg.special.gammaln",
+        "mvlgamma": "wg.special.multigammaln(x, d)",
         "igamma": "wg.special.gammainc(a, x)",
         "igammac": "wg.special.gammaincc(a, x)",
         "xlogy": "wg.special.xlogy(x, y)",
@@ -244,7 +244,6 @@ FUNCTIONS: dict[str, Ways] = {
         "distributions": "wg.stats",
         "distributed": "one process, which uses all cores",
         "set_printoptions": "np.set_printoptions",
-        "sparse": "wg.sparse for matrices, and wg.sparse_jacobian for derivatives",
         "hub": "wg.nn.load(path)",
     },
 }
@@ -300,7 +299,7 @@ METHODS: dict[str, Ways] = {
         "data_ptr": "x.detach().numpy().ctypes.data",
         "storage": "x.detach().numpy()",
         "layout": "x itself: arrays are dense",
-        "to_sparse": "scipy.sparse.csr_array(x.detach().numpy())",
+        "to_sparse": "wg.sparse(scipy.sparse.csr_array(x.detach().numpy()))",
         "to_dense": "x itself: arrays are dense",
     },
     "Shapes": {

@@ -96,7 +96,7 @@ class Batches:
         """The batches of an epoch, as they are in the data, with their numbers, from the one with number `first` on."""
         if isinstance(self.source, IterableSource):
             for number, batch in enumerate(self.source.batches(self.batch_size)):
-                is_whole = not self.drop_last or len(tree.flatten(batch)[0][0]) == self.batch_size
+                is_whole = not self.drop_last or len(tree.leaves(batch)[0]) == self.batch_size
                 if number >= first and is_whole:
                     yield number, batch
             return

@@ -103,7 +103,7 @@ class Trajectory(Call):
         (dt0, _), dpoints, dy, dargs = self.assemble(t, lambda fixed: None)
         n = y0.shape[0]
         smooth = SmoothArrays(args)
-        tangents = smooth.pick_tangents(tree.flatten(dargs)[0], self.leaves[4:])
+        tangents = smooth.pick_tangents(tree.leaves(dargs), self.leaves[4:])
 
         def variational(t: Any, z: Any, args: tuple, tangents: list) -> Any:
             smooth = SmoothArrays(args)
@@ -149,7 +149,7 @@ class Trajectory(Call):
         adjoint = Adjoint(
             flow,
             solution,
-            Batch([*tree.flatten((span, points, y0, args))[0], c, flow.batch.split(flow.y)]),
+            Batch([*tree.leaves((span, points, y0, args)), c, flow.batch.split(flow.y)]),
             self.method,
             smooth,
         )
@@ -204,7 +204,7 @@ class SmoothArrays:
 
     def pick(self, args: tuple) -> list:
         """The chosen leaves of another tree of the same structure."""
-        leaves = tree.flatten(args)[0]
+        leaves = tree.leaves(args)
         return [leaves[i] for i in self.chosen]
 
     def pick_tangents(self, arrays: Sequence[Any], leaves: Sequence[Any]) -> list:
@@ -215,7 +215,7 @@ class SmoothArrays:
 
     def replace(self, new: Sequence[Any], args: tuple | None = None) -> tuple:
         """The tree with other values for the chosen leaves."""
-        leaves = list(self.leaves if args is None else tree.flatten(args)[0])
+        leaves = list(self.leaves if args is None else tree.leaves(args))
         for i, value in zip(self.chosen, new, strict=True):
             leaves[i] = value
         return tree.unflatten(self.structure, leaves)

@@ -153,7 +153,7 @@ class Flow:
         y = strip_derivatives(y0)
         first = time_derivative(fun, t0, y, self.args)
         self.captured = has_derivative(first)  # it uses a value with a derivative that was not passed
-        passed = [*span, y0, *tree.flatten(args)[0]]
+        passed = [*span, y0, *tree.leaves(args)]
         self.batch = Batch([*passed, first])
         self.captured_batch = self.batch.sizes != Batch(passed).sizes
         self.is_scaled = isinstance(t0, Batched) or isinstance(t1, Batched)

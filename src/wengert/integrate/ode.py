@@ -126,7 +126,7 @@ def odeint(
     if found is not None:
         return form.rows(found[0])
     fun, values, flow = close_equation(fun, span, vector, values)
-    tracked = flow.captured or flow.batch.sizes or any(map(has_derivative, (points, vector, *tree.flatten(values)[0])))
+    tracked = flow.captured or flow.batch.sizes or any(map(has_derivative, (points, vector, *tree.leaves(values))))
     if not tracked and adjoint is None:
         way = "continuous"  # one run of the solver, as there is nothing to differentiate
     _, rows, _ = solve_states(fun, span, points, vector, values, chosen, way, flow)
@@ -215,4 +215,4 @@ class StateLayout:
 
 def has_arrays(y0: Any) -> bool:
     """Whether a list has arrays with axes in it, and so is a tree, not one array."""
-    return any(isinstance(leaf, SHAPED) and np.ndim(leaf) > 0 for leaf in tree.flatten(y0)[0])
+    return any(isinstance(leaf, SHAPED) and np.ndim(leaf) > 0 for leaf in tree.leaves(y0))

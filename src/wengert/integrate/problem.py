@@ -88,9 +88,7 @@ class Problem:
         """The result by SciPy, and derivatives by this package."""
         fun, args, flow = close_equation(self.fun, self.span, self.y0, self.args)
         events = None if self.events is None else PlainEvents(self.events, self.args, self.method, flow)
-        is_tracked = flow.captured or any(
-            map(has_derivative, (*self.span, self.points, self.y0, *tree.flatten(args)[0]))
-        )
+        is_tracked = flow.captured or any(map(has_derivative, (*self.span, self.points, self.y0, *tree.leaves(args))))
         if not is_tracked and not flow.batch.sizes:
             result = self.plain_result(flow, events, is_dense)
             if not flow.captured and (events is None or not events.captured):
@@ -115,7 +113,7 @@ class Problem:
         functions = None if events is None else events.functions
         result = flow.solve(self.method, t_eval=numbers, dense_output=is_dense, events=functions)
         result.y = np.asarray(result.y, self.dtype)
-        if any(isinstance(x, Array) for x in tree.flatten((self.span, self.points, self.y0, self.args))[0]):
+        if any(isinstance(x, Array) for x in tree.leaves((self.span, self.points, self.y0, self.args))):
             result.update(t=Tensor(np.asarray(result.t)), y=Tensor(result.y))
         if is_dense:
             result.sol = replace(self, events=None).dense_output(result.sol)

@@ -141,7 +141,7 @@ class Integral(Call):
         da, db, dargs = self.assemble(t, lambda fixed: None)
         value, error = quad(self.func, a, b, args, **self.options)
         smooth = SmoothArrays(args)
-        tangents = smooth.pick_tangents(tree.flatten(dargs)[0], self.leaves[2:])
+        tangents = smooth.pick_tangents(tree.leaves(dargs), self.leaves[2:])
         tangent: Any = np.zeros_like(strip_derivatives(value)) if not smooth.chosen else None
         if smooth.chosen:
 

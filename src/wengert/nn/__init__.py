@@ -4,10 +4,7 @@ Each name is loaded on first use, so that a function that calls one layer does n
 which editors and type checkers read, is written by `python tools/stubs.py`.
 """
 
-from typing import Any
-
-from wengert.core.absent import missing
-from wengert.core.namespaces import lazy_names, load_name
+from wengert.core.namespaces import lazy_names, name_functions
 
 LAZY = {"functional": "nn.", "init": "nn.", "metrics": "nn."} | lazy_names(
     "nn",
@@ -48,12 +45,4 @@ LAZY = {"functional": "nn.", "init": "nn.", "metrics": "nn."} | lazy_names(
 
 __all__ = sorted(LAZY)
 
-
-def __getattr__(name: str) -> Any:
-    if name not in LAZY:
-        raise missing("wengert.nn", name)
-    return load_name(globals(), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = name_functions(globals())

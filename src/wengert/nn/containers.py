@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from wengert.core.errors import user_error
 from wengert.nn.module import Module, Parameter
+
+Part = TypeVar("Part")
 
 
 class ModuleList(Module):
@@ -101,29 +103,25 @@ class Sequential(ModuleList):
         setattr(self, names[index], as_module(module, "Sequential"))
 
 
-class ModuleDict(Module):
-    """Modules by name, whose parameters are found.
+class NamedParts(Generic[Part]):
+    """What modules with parts by name have in common; `items` lists the parts, which are attributes."""
 
-    >>> from wengert.nn import Linear
-    >>> heads = ModuleDict({"a": Linear(2, 1), "b": Linear(2, 3)})
-    >>> list(heads), heads["b"].out_features
-    (['a', 'b'], 3)
-    """
+    def items(self) -> list[tuple[str, Part]]:
+        """The names and the parts."""
+        raise NotImplementedError  # each class knows its parts
 
-    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] = ()):
-        self.update(modules)
+    def update(self, parts: Mapping[str, Part] | Iterable[tuple[str, Part]]) -> None:
+        """Add parts, or replace those of the same name."""
+        for name, part in dict(parts).items():
+            self[name] = part
 
-    def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
-        """Add modules, or replace those of the same name."""
-        for name, module in dict(modules).items():
-            self[name] = module
-
-    def __setitem__(self, name: str, module: Module) -> None:
+    def __setitem__(self, name: str, part: Part) -> None:
+        kind = type(self).__name__
         if hasattr(type(self), name) or "." in name:
-            raise user_error(ValueError, f"A module in a ModuleDict cannot have the name {name!r}", "Use another one.")
-        setattr(self, name, as_module(module, "ModuleDict"))
+            raise user_error(ValueError, f"A part of a {kind} cannot have the name {name!r}", "Use another one.")
+        setattr(self, name, part)
 
-    def __getitem__(self, name: str) -> Module:
+    def __getitem__(self, name: str) -> Part:
         return dict(self.items())[name]
 
     def __delitem__(self, name: str) -> None:
@@ -138,17 +136,33 @@ class ModuleDict(Module):
     def __iter__(self) -> Iterator[str]:
         return iter(self.keys())
 
-    def items(self) -> list[tuple[str, Module]]:
-        """The names and the modules."""
-        return [(name, value) for name, value in self.__dict__.items() if isinstance(value, Module)]
-
     def keys(self) -> list[str]:
         """The names."""
         return [name for name, _ in self.items()]
 
-    def values(self) -> list[Module]:
-        """The modules."""
-        return [module for _, module in self.items()]
+    def values(self) -> list[Part]:
+        """The parts."""
+        return [part for _, part in self.items()]
+
+
+class ModuleDict(NamedParts[Module], Module):
+    """Modules by name, whose parameters are found.
+
+    >>> from wengert.nn import Linear
+    >>> heads = ModuleDict({"a": Linear(2, 1), "b": Linear(2, 3)})
+    >>> list(heads), heads["b"].out_features
+    (['a', 'b'], 3)
+    """
+
+    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] = ()):
+        self.update(modules)
+
+    def __setitem__(self, name: str, module: Module) -> None:
+        super().__setitem__(name, as_module(module, "ModuleDict"))
+
+    def items(self) -> list[tuple[str, Module]]:
+        """The names and the modules."""
+        return [(name, value) for name, value in self.__dict__.items() if isinstance(value, Module)]
 
 
 class ParameterList(Module):

@@ -118,7 +118,7 @@ def target_of(batch: Any) -> Any:
 
 def count_samples(batch: Any) -> int:
     """The number of samples of a batch."""
-    return len(tree.flatten(batch)[0][0])
+    return len(tree.leaves(batch)[0])
 
 
 def detach_output(output: Any) -> Any:

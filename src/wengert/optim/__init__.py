@@ -1,6 +1,6 @@
 """Optimisers: update rules on tensors, as in PyTorch, and on trees of arrays; schedules; methods of second order."""
 
-from wengert.core.absent import without
+from wengert.core.namespaces import name_functions
 from wengert.nn.clipping import clip_by_norm, clip_by_value
 from wengert.optim import lr_scheduler as lr_scheduler
 from wengert.optim.cycles import CosineAnnealingWarmRestarts, CyclicLR
@@ -59,4 +59,4 @@ __all__ = [
     "lr_scheduler",
 ]
 
-__getattr__ = without("wengert.optim")
+__getattr__, __dir__ = name_functions(globals())

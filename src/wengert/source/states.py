@@ -133,5 +133,5 @@ class State(NamedTuple):
 
     def numbers(self, contents: Any) -> list[Any]:
         """The numbers of contents of the same structure."""
-        leaves = tree.flatten(contents)[0]
+        leaves = tree.leaves(contents)
         return [x for x, slot in zip(leaves, self.slots, strict=True) if slot.spec is not None]

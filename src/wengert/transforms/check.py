@@ -111,7 +111,7 @@ class Problem:
         self.names = [name for i, a in enumerate(args) for name in leaf_labels(i, a)]
         self.points = [self.leaves[i] for i in self.live]
         self.directions = [random_like(x, random) for x in self.points]
-        outs = [as_plain(y) for y in tree.flatten(f(*tree.unflatten(self.structure, self.leaves)))[0]]
+        outs = [as_plain(y) for y in tree.leaves(f(*tree.unflatten(self.structure, self.leaves)))]
         self.weights = [
             random_like(y, random) if isinstance(y, np.ndarray) and y.dtype.kind in "fc" else None for y in outs
         ]
@@ -125,7 +125,7 @@ class Problem:
         for i, x in zip(self.live, points, strict=True):
             leaves[i] = x
         total: Any = 0.0
-        for y, w in zip(tree.flatten(self.f(*tree.unflatten(self.structure, leaves)))[0], self.weights, strict=True):
+        for y, w in zip(tree.leaves(self.f(*tree.unflatten(self.structure, leaves))), self.weights, strict=True):
             if w is not None:
                 total = total + real((y * w).sum())
         return total
@@ -202,5 +202,5 @@ def random_like(x: np.ndarray, random: np.random.Generator) -> np.ndarray:
 
 def leaf_labels(i: int, argument: Any) -> list[str]:
     """The name of each leaf of argument i in a report."""
-    structure = tree.flatten(argument)[1]
+    structure = tree.structure(argument)
     return [f"argument {i}"] if structure is tree.LEAF else [f"argument {i}, leaf {j}" for j in range(structure.size)]

@@ -75,3 +75,15 @@ def test_quantiles_of_nothing_but_nan():
 def test_a_covariance_without_freedom_warns_as_in_numpy():
     with pytest.warns(RuntimeWarning, match="Degrees of freedom <= 0"), np.errstate(all="ignore"):
         np.cov(wg.tensor(X[:, :1]))
+
+
+@needs_numpy(2, 4)
+@pytest.mark.parametrize("method", ["linear", "midpoint", "hazen"])
+@pytest.mark.parametrize("name", ["quantile", "nanquantile"])
+def test_quantiles_have_the_dtype_of_numpy(name, method):
+    single = X.astype(np.float32)
+    for q in (0.5, np.float32([0.2, 0.5]), np.array([0.2, 0.5])):
+        exact = getattr(np, name)(single, q, axis=0, method=method)
+        found = getattr(wg, name)(single, q, axis=0, method=method)
+        assert found.dtype == exact.dtype
+        np.testing.assert_allclose(found, exact, rtol=1e-5)

@@ -28,7 +28,7 @@ class ContainerBoxClass(BoxClass):
     containers: builtins.type
 
     def __instancecheck__(cls, instance: Any) -> bool:  # noqa: N805  # the class is the instance of a metaclass
-        return builtins.isinstance(instance, cls.containers) and any(map(isbox, tree.flatten(instance)[0]))
+        return builtins.isinstance(instance, cls.containers) and any(map(isbox, tree.leaves(instance)))
 
 
 class SequenceBox(metaclass=ContainerBoxClass):

@@ -140,7 +140,7 @@ def multigrad_dict(fun: Function) -> Function:
         bound.apply_defaults()
 
         def of_arguments(arguments: dict[str, Any]) -> Any:
-            changed = inspect.BoundArguments(signature, arguments)  # type: ignore[arg-type]  # any mapping will do
+            changed = inspect.BoundArguments(signature, arguments)
             return fun(*changed.args, **changed.kwargs)
 
         return grad(of_arguments)(dict(bound.arguments))

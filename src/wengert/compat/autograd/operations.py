@@ -53,7 +53,7 @@ class UserOperation:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, structure = tree.flatten(args)
-        if kwargs and any(isinstance(leaf, Array) for leaf in tree.flatten(kwargs)[0]):
+        if kwargs and any(isinstance(leaf, Array) for leaf in tree.leaves(kwargs)):
             raise user_error(
                 GradientError,
                 f"{self.name} got a tracked value as a keyword argument",
@@ -206,7 +206,7 @@ class UserCall:
 
         ans = tree.unflatten(self.structure_out, out)
         name = f"{self.function.name}_jvp"
-        pushed = tree.flatten(run_rule(rule, name, tangents[argnum], ans, *self.assemble(x)))[0]
+        pushed = tree.leaves(run_rule(rule, name, tangents[argnum], ans, *self.assemble(x)))
         return tuple(
             [fit_tangent(np.asarray(c) if is_python_number(c) else c, y) for c, y in zip(pushed, out, strict=True)]
         )
@@ -246,7 +246,7 @@ def run_rule(rule: Callable[..., Any], name: str, *args: Any) -> Any:
     If it cannot run on a batch or in a graph, because it is not written in functions of the layer, it is itself an
     operation there, without a rule.
     """
-    values = [v for leaf in tree.flatten(args)[0] for v in iterate_payloads(leaf)]
+    values = [v for leaf in tree.leaves(args) for v in iterate_payloads(leaf)]
     if not any(isinstance(v, Batched | Symbol) for v in values):
         return rule(*args)
     try:
@@ -263,7 +263,7 @@ def is_python_number(x: Any) -> bool:
 
 
 class SparseObject:
-    """A cotangent that is zero in most places: `mut_add` adds it to an array of the space `vs`."""
+    """A cotangent of which most elements are zero: `mut_add` adds it to an array of the space `vs`."""
 
     __slots__ = ("mut_add", "vs")
 

@@ -84,7 +84,7 @@ class VSpace:
         return self._build([random_array(spec) for spec in self.specs])
 
     def standard_basis(self) -> Iterator[Any]:
-        """The vectors with a one at one place; for complex numbers also those with 1j."""
+        """The vectors of which one element is 1, and for complex numbers also those of which one is 1j."""
         for i, spec in enumerate(self.specs):
             for index in np.ndindex(*spec.shape):
                 for unit in (1.0, 1.0j) if spec.dtype.kind == "c" else (1.0,):
@@ -104,7 +104,7 @@ class VSpace:
 
     def inner_prod(self, x: Any, y: Any) -> Any:
         """The inner product of two vectors, a real number."""
-        pairs = zip(tree.flatten(x)[0], tree.flatten(y)[0], strict=True)
+        pairs = zip(tree.leaves(x), tree.leaves(y), strict=True)
         return sum(real(dot(conj(ravel(a)), ravel(b))) for a, b in pairs)
 
     def covector(self, x: Any) -> Any:

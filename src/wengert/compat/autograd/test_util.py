@@ -27,7 +27,7 @@ EPS = TOL = RTOL = 1e-6
 
 
 def scalar_close(a: Any, b: Any) -> bool:
-    """Whether two numbers agree to six digits or places."""
+    """Whether two numbers agree to six digits, or to six decimals."""
     return bool(abs(a - b) < TOL or abs(a - b) / abs(a + b) < RTOL)
 
 

@@ -199,7 +199,7 @@ def trace(start_node: Any, fun: Callable[[Any], Any], x: Any) -> tuple[Any, Any]
     if is_own(result, Traced, level):
         return result.value, result.node
     stripped = map_arrays(lambda y: strip_level(y, level), result)
-    if any(is_own(y, Traced, level) for y in tree.flatten(result)[0]):
+    if any(is_own(y, Traced, level) for y in tree.leaves(result)):
         raise user_error(TypeError, "A traced function returns one array", "Return one, for example by np.concatenate.")
     warnings.warn("The output does not depend on the input.", stacklevel=2)
     return stripped, None
@@ -207,4 +207,4 @@ def trace(start_node: Any, fun: Callable[[Any], Any], x: Any) -> tuple[Any, Any]
 
 def take_leaf(x: Any, i: int) -> Any:
     """Leaf i of a tree."""
-    return tree.flatten(x)[0][i]
+    return tree.leaves(x)[i]

@@ -118,7 +118,10 @@ def uniform(key: Any, shape: Shape = (), dtype: Any = float, minval: Any = 0.0, 
     """Uniform between two bounds."""
     u = to_array(random_uniform(first_state(key), size=as_shape(shape), dtype=np.dtype(dtype), low=False))
     plain = isinstance(minval, int | float) and isinstance(maxval, int | float)
-    return u if plain and (minval, maxval) == (0, 1) else array(minval) + (array(maxval) - array(minval)) * u
+    if plain and (minval, maxval) == (0, 1):
+        return u
+    low = array(minval, dtype)
+    return low + (array(maxval, dtype) - low) * u
 
 
 def bits(key: Any, shape: Shape = (), dtype: Any = np.uint32) -> Any:
@@ -181,22 +184,22 @@ def cauchy(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
 
 def pareto(key: Any, b: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
     """Pareto with shape b."""
-    return wg.exp(exponential(key, broadcast_shape(shape, b), dtype) / array(b))
+    return wg.exp(exponential(key, broadcast_shape(shape, b), dtype) / array(b, dtype))
 
 
 def rayleigh(key: Any, scale: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
     """Rayleigh."""
-    return array(scale) * wg.sqrt(2.0 * exponential(key, broadcast_shape(shape, scale), dtype))
+    return array(scale, dtype) * wg.sqrt(2.0 * exponential(key, broadcast_shape(shape, scale), dtype))
 
 
 def weibull_min(key: Any, scale: Any, concentration: Any, shape: Shape = (), dtype: Any = float) -> Any:
     """Weibull."""
-    return array(scale) * exponential(key, shape, dtype) ** (1.0 / array(concentration))
+    return array(scale, dtype) * exponential(key, shape, dtype) ** (1.0 / array(concentration, dtype))
 
 
 def lognormal(key: Any, sigma: Any = 1.0, shape: Shape | None = None, dtype: Any = float) -> Any:
     """The exponential of a normal number."""
-    return wg.exp(array(sigma) * normal(key, broadcast_shape(shape, sigma), dtype))
+    return wg.exp(array(sigma, dtype) * normal(key, broadcast_shape(shape, sigma), dtype))
 
 
 def maxwell(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
@@ -207,13 +210,13 @@ def maxwell(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
 def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Shape = (), dtype: Any = float) -> Any:
     """Maxwell with a random sign."""
     first, second = split(key)
-    return array(loc) + array(scale) * rademacher(first, shape) * maxwell(second, shape, dtype)
+    return array(loc, dtype) + array(scale, dtype) * rademacher(first, shape, dtype) * maxwell(second, shape, dtype)
 
 
 def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
     """Triangular between left and right."""
     u = uniform(key, broadcast_shape(shape, left, mode, right), dtype)
-    left, mode, right = array(left), array(mode), array(right)
+    left, mode, right = array(left, dtype), array(mode, dtype), array(right, dtype)
     width = right - left
     rises = left + wg.sqrt(u * width * (mode - left))
     return wg.where(u * width < mode - left, rises, right - wg.sqrt((1.0 - u) * width * (right - mode)))
@@ -230,7 +233,7 @@ def geometric(key: Any, p: Any, shape: Shape | None = None, dtype: Any = int) ->
 
 def gamma(key: Any, a: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
     """Gamma with shape a and scale 1."""
-    a = array(a, None if isinstance(a, wg.Array) else float)
+    a = array(a, dtype)
     return gammaincinv(a, uniform(key, broadcast_shape(shape, a), dtype))
 
 
@@ -241,7 +244,7 @@ def loggamma(key: Any, a: Any, shape: Shape | None = None, dtype: Any = float) -
 
 def chisquare(key: Any, df: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
     """Twice a gamma number."""
-    return 2.0 * gamma(key, 0.5 * array(df), shape, dtype)
+    return 2.0 * gamma(key, 0.5 * array(df, dtype), shape, dtype)
 
 
 def beta(key: Any, a: Any, b: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
@@ -254,7 +257,7 @@ def beta(key: Any, a: Any, b: Any, shape: Shape | None = None, dtype: Any = floa
 
 def dirichlet(key: Any, alpha: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
     """Shares of gamma numbers."""
-    alpha = array(alpha)
+    alpha = array(alpha, dtype)
     size = alpha.shape if shape is None else (*as_shape(shape), alpha.shape[-1])
     parts = gamma(key, alpha, size, dtype)
     return parts / parts.sum(axis=-1, keepdims=True)
@@ -263,14 +266,14 @@ def dirichlet(key: Any, alpha: Any, shape: Shape | None = None, dtype: Any = flo
 def t(key: Any, df: Any, shape: Shape = (), dtype: Any = float) -> Any:
     """Student's t."""
     first, second = split(key)
-    df, size = array(df), broadcast_shape(shape or None, df)
+    df, size = array(df, dtype), broadcast_shape(shape or None, df)
     return normal(first, size, dtype) * wg.sqrt(df / chisquare(second, df, size, dtype))
 
 
 def f(key: Any, dfnum: Any, dfden: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
     """The quotient of two chi-square numbers, each divided by its degrees of freedom."""
     first, second = split(key)
-    size = broadcast_shape(shape, dfnum, dfden)
+    dfnum, dfden, size = array(dfnum, dtype), array(dfden, dtype), broadcast_shape(shape, dfnum, dfden)
     return chisquare(first, dfnum, size, dtype) / dfnum / (chisquare(second, dfden, size, dtype) / dfden)
 
 
@@ -283,7 +286,7 @@ def multivariate_normal(
     """Normal vectors with a mean and a covariance."""
     if method != "cholesky":
         raise user_error(NotImplementedError, f"multivariate_normal has the method 'cholesky' here, not {method!r}")
-    mean, cov = array(mean), array(cov)
+    mean, cov = array(mean, dtype), array(cov, dtype)
     size = np.broadcast_shapes(mean.shape[:-1], cov.shape[:-2]) if shape is None else as_shape(shape)
     noise = normal(key, (*size, mean.shape[-1]), dtype)
     return mean + (wg.linalg.cholesky(cov) @ noise[..., None])[..., 0]

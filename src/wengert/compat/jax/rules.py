@@ -17,7 +17,20 @@ from wengert.core.frozen import frozen
 PUBLIC = ["custom_gradient", "custom_jvp", "custom_vjp"]
 
 
-class custom_jvp(custom.custom_jvp):  # a decorator
+class LayerRule(custom.Custom):
+    """What both decorators have in common: JAX's options, and results that are arrays of this layer."""
+
+    def __init__(
+        self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
+    ):
+        refuse_options(nondiff_argnames=nondiff_argnames)
+        super().__init__(fun, nondiff_argnums)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return to_arrays(super().__call__(*args, **kwargs))
+
+
+class custom_jvp(LayerRule, custom.custom_jvp):  # a decorator
     """A function with a rule for tangents.
 
     >>> @custom_jvp
@@ -28,15 +41,6 @@ class custom_jvp(custom.custom_jvp):  # a decorator
     >>> grad(cube)(2.0)
     Array(12., dtype=float64)
     """
-
-    def __init__(
-        self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
-    ):
-        refuse_options(nondiff_argnames=nondiff_argnames)
-        super().__init__(fun, nondiff_argnums)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return to_arrays(super().__call__(*args, **kwargs))
 
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
         """Set the rule: `jvp(primals, tangents)` returns the value and its tangent."""
@@ -57,7 +61,7 @@ class custom_jvp(custom.custom_jvp):  # a decorator
         self.defjvp(rule)
 
 
-class custom_vjp(custom.custom_vjp):  # a decorator
+class custom_vjp(LayerRule, custom.custom_vjp):  # a decorator
     """A function with rules for cotangents.
 
     >>> @custom_vjp
@@ -68,15 +72,6 @@ class custom_vjp(custom.custom_vjp):  # a decorator
     >>> grad(lambda x: 5.0 * clip_gradient(x))(2.0)
     Array(1., dtype=float64)
     """
-
-    def __init__(
-        self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
-    ):
-        refuse_options(nondiff_argnames=nondiff_argnames)
-        super().__init__(fun, nondiff_argnums)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return to_arrays(super().__call__(*args, **kwargs))
 
     def defvjp(
         self,

@@ -227,7 +227,7 @@ def triu_indices(row: int, col: int, offset: int = 0, **options: Any) -> Any:
 @layered
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """The powers of each element of a vector."""
-    return wg.vander(x, N, increasing)
+    return wg.astype(wg.vander(x, N, increasing), x.dtype)
 
 
 def window(make_window: Any) -> Any:

@@ -161,8 +161,7 @@ def polygamma(n: int, input: Any) -> Any:
 @layered
 def mvlgamma(input: Any, p: int) -> Any:
     """The logarithm of the multivariate gamma function in p dimensions."""
-    shifted = wg.expand_dims(input, -1) - np.arange(p, dtype=input.dtype) / 2
-    return p * (p - 1) / 4 * np.log(np.pi) + wg.sum(wg.special.gammaln(shifted), -1)
+    return wg.special.multigammaln(input, p)
 
 
 @layered

@@ -176,7 +176,7 @@ def represent(self: Any) -> str:
         "" if self.dtype in (dtypes.get_default_dtype(), dtypes.int64, dtypes.bool) else f", dtype=torch.{self.dtype}"
     )
     if self.node is not None:
-        details += ", requires_grad=True" if self.is_leaf else f", grad_fn=<{self.grad_fn.name}>"
+        details += ", requires_grad=True" if self.grad_fn is None else f", grad_fn=<{self.grad_fn.name}>"
     return f"tensor({numbers}{details})"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import wengert as wg
-from wengert.compat.torch.dtypes import int64
+from wengert.compat.torch.dtypes import get_default_dtype, int64
 from wengert.compat.torch.values import layered
 from wengert.core.errors import user_error
 
@@ -249,13 +249,18 @@ def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1.0, dim: int = -1)
 @layered
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
     """The covariance of the rows."""
-    return wg.cov(input, ddof=correction, fweights=fweights, aweights=aweights)
+    return wg.cov(input, ddof=correction, fweights=fweights, aweights=aweights, dtype=smooth_dtype(input))
 
 
 @layered
 def corrcoef(input: Any) -> Any:
     """The correlation of the rows."""
-    return wg.corrcoef(input)
+    return wg.corrcoef(input, dtype=smooth_dtype(input))
+
+
+def smooth_dtype(input: Any) -> Any:
+    """The dtype of statistics of a tensor: its own, unless it has integers."""
+    return input.dtype if input.dtype.kind in "fc" else get_default_dtype()
 
 
 trapz = trapezoid

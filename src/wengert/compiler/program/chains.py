@@ -92,9 +92,9 @@ def matrix_chain(node: Operation, operand: int) -> Chain:
         return {}
     order = list(dict.fromkeys(read))
     sizes = [a.shape[-2] * a.shape[-1] for a in order]
-    place = order.index(node.args[operand])
-    first = sum(sizes[:place])
-    return chain_of_text(matrix_code([node]).text(1), tuple(range(first, first + sizes[place])))
+    k = order.index(node.args[operand])
+    first = sum(sizes[:k])
+    return chain_of_text(matrix_code([node]).text(1), tuple(range(first, first + sizes[k])))
 
 
 @lru_cache(1024)

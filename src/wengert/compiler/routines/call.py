@@ -10,7 +10,7 @@ from wengert.compiler.kernels.threads import WAKE, share_work
 from wengert.compiler.program.module_text import FunctionText, Shared
 from wengert.compiler.program.program import Table
 from wengert.compiler.simd.lanes import Code, Lanes
-from wengert.compiler.simd.types import PTR, Number, Type
+from wengert.compiler.simd.types import I64, PTR, Number, Type
 from wengert.core.blas import blas
 from wengert.graph.ir import Operation
 
@@ -94,12 +94,16 @@ class RoutineCall:
             write(function.code)
             function.code.do("ret void")
 
+    def define_part(self, name: str, write: Callable[[Code], None], attributes: str = "") -> None:
+        """Define a function of a table and the bounds of a part, for `run_on_all_cores`; `read_part` has them."""
+        self.define(name, ("ptr %table", "i64 %begin", "i64 %end"), write, attributes)
+
     def run(self, name: str, *arguments: Lanes) -> None:
         """Call a function of the module."""
         self.code.do(f"call void @{name}({', '.join(a.typed for a in arguments)})")
 
     def run_on_all_cores(self, name: str, pointers: Sequence[Lanes], extent: int, grain: int, work: int = WAKE) -> None:
-        """Call a function of (ptr %table, i64 %begin, i64 %end) for parts of a range, which are multiples of `grain`.
+        """Call a function of a part for parts of a range, which are multiples of `grain`.
 
         `pointers` are the contents of the table, `work` is the number of scalar operations.
         """
@@ -115,3 +119,9 @@ class RoutineCall:
             return
         self.shared.uses_threads = True
         share_work(code, name, table, extent, grain, work)
+
+
+def read_part(code: Code, count: int) -> tuple[list[Lanes], Lanes, Lanes]:
+    """So many addresses of the table of a function of a part, and the bounds of the part."""
+    table, begin, end = Lanes(code, "%table", PTR), Lanes(code, "%begin", I64), Lanes(code, "%end", I64)
+    return [code.load(code.offset(table, i, PTR), PTR) for i in range(count)], begin, end

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from wengert.compiler.forms.lowering import Indexed, Routine, RoutineWork
 from wengert.compiler.kernels.loop_plan import SHARED
 from wengert.compiler.machine.translation import FEW_PASSES
-from wengert.compiler.routines.call import RoutineCall
+from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.routines.searching import AT_ONCE, LANES, can_search, common_dtype, count_before
 from wengert.compiler.simd.lane_operations import any_lane, gather_lanes, splat
 from wengert.compiler.simd.lanes import Code, Lanes, select
@@ -43,7 +43,7 @@ def write_histogram(call: RoutineCall) -> Lanes:
     code, (x, edges) = call.code, call.node.args
     bins = Bins(Type.from_dtype(x.dtype), Type.from_dtype(edges.dtype), common_kind(call.node), call.node.size)
     name = f"wengert.histogram.{x.dtype.char}.{edges.dtype.char}.{bins.number}"
-    call.define(name, ["ptr %table", "i64 %begin", "i64 %end"], lambda code: write_part(code, bins), FEW_PASSES)
+    call.define_part(name, lambda code: write_part(code, bins), FEW_PASSES)
     work = call.workspace if call.workspace is not None else Lanes(code, "null", PTR)
     pointers = [*[operand.pointer for operand in call.operands], call.result, work]
     code.clear(call.result, 8 * bins.number)
@@ -85,8 +85,7 @@ def write_falls(code: Code, edges: Lanes, bins: Bins) -> Lanes:
 
 def write_part(code: Code, bins: Bins) -> None:
     """Count some of the numbers, and add the counts to those of other parts; numbers outside have a count as well."""
-    table, begin, end = [Lanes(code, n, t) for n, t in (("%table", PTR), ("%begin", I64), ("%end", I64))]
-    numbers, edges, result, work = [code.load(code.offset(table, i, PTR), PTR) for i in range(4)]
+    (numbers, edges, result, work), begin, end = read_part(code, 4)
     counts = code.array(I64, bins.number + 1) if bins.number <= FEW else work
     code.clear(counts, 8 * (bins.number + 1))
     lowest, highest = bins.edge(edges, 0), bins.edge(edges, bins.number)

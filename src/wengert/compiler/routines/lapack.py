@@ -285,7 +285,7 @@ class MatrixRoutine(Routine):
         content = repr((specs, node.shape, sorted(node.params.items()), layout, parts))
         digest = hashlib.sha256(content.encode()).hexdigest()[:16]
         name = f"wengert.{node.primitive.name}.{digest}"
-        call.define(name, ("ptr %table", "i64 %begin", "i64 %end"), lambda inner: self.write_part(call, inner, parts))
+        call.define_part(name, lambda inner: self.write_part(call, inner, parts))
         flag = code.variable(I64, 0)
         workspace = call.workspace if call.workspace is not None else Lanes(code, "null", PTR)
         pointers = [*[operand.pointer for operand in call.operands], call.result, flag, workspace]

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.routines.call import RoutineCall
+from wengert.compiler.routines.matrix_product import MatrixProduct
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma
@@ -37,22 +38,10 @@ BLOCK = 1 << 17
 """Bytes of rows of the left operand that stay in the second cache while all panels pass."""
 
 
-class PackedProduct(NamedTuple):
-    """A product of an m x k matrix and a k x n matrix, of which each may be stored transposed.
+class PackedProduct(MatrixProduct):
+    """A product with a copy of its right operand."""
 
-    The rows in memory begin `x_stride` and `y_stride` elements after each other. With `initial_stride`, the product is
-    added to a matrix whose rows are so far apart; if it is 0, to the same row everywhere.
-    """
-
-    kind: str
-    m: int
-    n: int
-    k: int
-    is_x_transposed: bool
-    is_y_transposed: bool
-    x_stride: int
-    y_stride: int
-    initial_stride: int | None = None
+    __slots__ = ()
 
     @property
     def is_native(self) -> bool:
@@ -105,12 +94,9 @@ class PackedProduct(NamedTuple):
         copy_name = f"wengert.panels.{self.kind}.{'NT'[self.is_y_transposed]}"
         name = f"wengert.packed.{self.kind}.{form}{added}"
         call.define(tile.name, tile.parameters, tile.write, "noinline")
-        call.define(copy_name, PART, copy.write)
-        call.define(name, PART, product.write)
+        call.define_part(copy_name, copy.write)
+        call.define_part(name, product.write)
         return copy_name, name
-
-
-PART = "ptr %table", "i64 %begin", "i64 %end"
 
 
 class Sizes(NamedTuple):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from wengert.compiler.forms.lowering import Routine
 from wengert.compiler.forms.matrices import are_float_stacks, blas_letter, is_gram
 from wengert.compiler.forms.product_sums import PRODUCT_SUM
-from wengert.compiler.routines.call import Operand, RoutineCall
+from wengert.compiler.routines.call import Operand, RoutineCall, read_part
 from wengert.compiler.routines.gram_products import write_gram
 from wengert.compiler.routines.long_products import piece_length, pieces, pieces_bytes, write_piece, write_sum
 from wengert.compiler.routines.packed_products import PackedProduct, Tiling
@@ -190,7 +190,7 @@ def write_vector_products(
     matrix_is_x = n == 1 and is_column(y)
     is_transposed, stride = (x.is_transposed, x.stride) if matrix_is_x else (not y.is_transposed, y.stride)
     product = VectorProduct(element.kind, size, k, is_transposed, stride, bool(initial))
-    call.define(product.name, ("ptr %table", "i64 %begin", "i64 %end"), product.write)
+    call.define_part(product.name, product.write)
 
     def write(operands: Sequence[Matrices], result: Lanes) -> None:
         x, y, *initial = [operand.pointer for operand in operands]
@@ -198,9 +198,6 @@ def write_vector_products(
         call.run_on_all_cores(product.name, (matrix, vector, result, *initial), size, product.grain, 2 * size * k)
 
     for_each(call.code, element, stack, operands, call.result, size, write)
-
-
-PART = "ptr %table", "i64 %begin", "i64 %end"
 
 
 def write_small_products(
@@ -214,7 +211,7 @@ def write_small_products(
 
     def write_part(code: Code) -> None:
         """The function of a table and a part: of the stack, or of the rows of one product."""
-        (*pointers, result), begin, end = part_of(code, len(operands) + 1)
+        (*pointers, result), begin, end = read_part(code, len(operands) + 1)
         own = [operand._replace(pointer=pointer) for operand, pointer in zip(operands, pointers, strict=True)]
         if count == 1:
             run(code, own, result, begin, end)
@@ -228,16 +225,10 @@ def write_small_products(
 
     steps = ".".join("x".join(map(str, operand.steps)) for operand in operands)
     name = f"{product.name}.of{'x'.join(map(str, stack))}.{steps}"
-    call.define(name, PART, write_part)
+    call.define_part(name, write_part)
     extent, grain = (product.m, 8) if count == 1 else (count, 1)
     pointers = *[operand.pointer for operand in operands], call.result
     call.run_on_all_cores(name, pointers, extent, grain, count * size * product.k // WORK)
-
-
-def part_of(code: Code, count: int) -> tuple[list[Lanes], Lanes, Lanes]:
-    """So many addresses of the table of a function of a part, the result last; and the bounds of the part."""
-    table, begin, end = Lanes(code, "%table", PTR), Lanes(code, "%begin", I64), Lanes(code, "%end", I64)
-    return [code.load(code.offset(table, i, PTR), PTR) for i in range(count)], begin, end
 
 
 def write_packed_products(
@@ -268,7 +259,7 @@ def write_long_product(call: RoutineCall, product: SmallProduct, length: int, x:
             call.define(function.name, function.parameters, function.write)
 
     def write_part(code: Code) -> None:
-        (a, b, results), begin, end = part_of(code, 3)
+        (a, b, results), begin, end = read_part(code, 3)
 
         def run(function: SmallProduct, i: Lanes) -> None:
             arguments = ", ".join(p.typed for p in write_piece(code, product, length, i, a, b, results))
@@ -282,7 +273,7 @@ def write_long_product(call: RoutineCall, product: SmallProduct, length: int, x:
                 run(last, i)
 
     name = f"{product.name}.pieces"
-    call.define(name, PART, write_part)
+    call.define_part(name, write_part)
     assert call.workspace is not None
     work = product.m * product.n * product.k // WORK
     call.run_on_all_cores(name, (x.pointer, y.pointer, call.workspace), count, 1, work)

@@ -12,10 +12,10 @@ from contextlib import ExitStack
 from wengert.compiler.forms.lowering import SUPPORTED, Routine
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.program.memory_plan import is_immediate
-from wengert.compiler.routines.call import RoutineCall
+from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.routines.sorting import Rows
 from wengert.compiler.simd.lanes import Code, Lanes
-from wengert.compiler.simd.types import I64, PTR, Type
+from wengert.compiler.simd.types import I64, Type
 from wengert.graph.ir import Operation
 
 TOGETHER = 4
@@ -43,7 +43,7 @@ def write_scan(call: RoutineCall, fold: Fold) -> None:
     read, kept = Type.from_dtype(node.args[0].dtype), Type.from_dtype(node.dtype)
     writer = ScanWriter(rows, read, kept, fold)
     name = f"wengert.{node.primitive.name}.{read.kind}.{kept.kind}.{rows.n}.{rows.stride}.{rows.number}"
-    call.define(name, ["ptr %table", "i64 %begin", "i64 %end"], writer.write)
+    call.define_part(name, writer.write)
     pointers = [call.operands[0].pointer, call.result]
     call.run_on_all_cores(name, pointers, writer.extent, writer.grain, COST * node.size)
 
@@ -63,8 +63,7 @@ class ScanWriter:
 
     def write(self, code: Code) -> None:
         """Add the lines of the function."""
-        table, begin, end = [Lanes(code, n, t) for n, t in (("%table", PTR), ("%begin", I64), ("%end", I64))]
-        x, result = [code.load(code.offset(table, i, PTR), PTR) for i in range(2)]
+        (x, result), begin, end = read_part(code, 2)
         if self.is_by_neighbours:
             self.write_neighbours(code, x, result, begin, end)
         else:

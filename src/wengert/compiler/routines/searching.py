@@ -10,10 +10,10 @@ from wengert.compiler.forms.lowering import SUPPORTED, Indexed, Routine, Routine
 from wengert.compiler.kernels.loop_plan import SHARED
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.program.memory_plan import is_immediate
-from wengert.compiler.routines.call import RoutineCall
+from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.simd.lane_operations import gather_lanes
 from wengert.compiler.simd.lanes import Code, Lanes, select
-from wengert.compiler.simd.types import I64, PTR, Type
+from wengert.compiler.simd.types import I64, Type
 from wengert.graph.ir import Node, Operation
 
 COST = 4
@@ -46,12 +46,7 @@ def write_search(call: RoutineCall) -> None:
     lanes = min(LANES, v.size)
     at_once = min(AT_ONCE, v.size // lanes)
     name = f"wengert.search.{a.dtype.char}.{v.dtype.char}.{a.size}.{v.size}.{node.params['side']}"
-    call.define(
-        name,
-        ["ptr %table", "i64 %begin", "i64 %end"],
-        lambda code: write_lanes(code, node, kind, lanes, at_once),
-        FEW_PASSES,
-    )
+    call.define_part(name, lambda code: write_lanes(code, node, kind, lanes, at_once), FEW_PASSES)
     pointers = [operand.pointer for operand in call.operands] + [call.result]
     call.run_on_all_cores(name, pointers, v.size, lanes * at_once, COST * v.size * a.size.bit_length())
 
@@ -59,8 +54,7 @@ def write_search(call: RoutineCall) -> None:
 def write_lanes(code: Code, node: Operation, kind: str, lanes: int, at_once: int) -> None:
     """Search several vectors of numbers at once; the last ones are moved back."""
     a, v = node.args
-    table, begin, end = [Lanes(code, n, t) for n, t in (("%table", PTR), ("%begin", I64), ("%end", I64))]
-    edges, numbers, result = [code.load(code.offset(table, i, PTR), PTR) for i in range(3)]
+    (edges, numbers, result), begin, end = read_part(code, 3)
     a_type, v_type = Type.from_dtype(a.dtype), Type.from_dtype(v.dtype, lanes)
     together = lanes * at_once
     with code.loop(begin, end, together) as first:

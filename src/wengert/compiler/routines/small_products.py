@@ -11,9 +11,9 @@ or with the numbers that the product is added to.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.routines.matrix_product import MatrixProduct
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import fold_lanes, load_element, splat, store_element
 from wengert.compiler.simd.lanes import Code, Lanes, fma
@@ -35,22 +35,10 @@ FEWEST = 4
 """The smallest number of lanes."""
 
 
-class SmallProduct(NamedTuple):
-    """A product of an m x k matrix and a k x n matrix, of which each may be stored transposed.
+class SmallProduct(MatrixProduct):
+    """A product by a function of its own, for its sizes."""
 
-    The rows in memory begin `x_stride` and `y_stride` elements after each other. With `initial_stride`, the product is
-    added to a matrix whose rows are so far apart; if it is 0, to the same row everywhere.
-    """
-
-    kind: str
-    m: int
-    n: int
-    k: int
-    is_x_transposed: bool
-    is_y_transposed: bool
-    x_stride: int
-    y_stride: int
-    initial_stride: int | None = None
+    __slots__ = ()
 
     @property
     def name(self) -> str:

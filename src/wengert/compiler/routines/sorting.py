@@ -13,7 +13,7 @@ from typing import NamedTuple
 from wengert.compiler.forms.lowering import SUPPORTED, Indexed, Routine, RoutineWork
 from wengert.compiler.forms.sorted_values import SORT
 from wengert.compiler.machine.translation import FEW_PASSES
-from wengert.compiler.routines.call import RoutineCall
+from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import BOOL, I64, PTR, Type
 from wengert.graph.ir import Operation
@@ -215,8 +215,7 @@ def for_each_row(call: RoutineCall, name: str, results: Rows, size: int) -> None
         return
 
     def write_parts(code: Code) -> None:
-        table, begin, end = [Lanes(code, n, t) for n, t in (("%table", PTR), ("%begin", I64), ("%end", I64))]
-        x, result, work = [code.load(code.offset(table, i, PTR), PTR) for i in range(3)]
+        (x, result, work), begin, end = read_part(code, 3)
         share = -(-rows.number // PARTS)
         with code.loop(begin, end) as part:
             last = code.intrinsic("smin", I64, (part + 1) * share, code.constant(rows.number, I64))
@@ -225,7 +224,7 @@ def for_each_row(call: RoutineCall, name: str, results: Rows, size: int) -> None
                 write_row(code, row, x, result, own)
 
     whole = f"{name}.{rows.n}.{rows.stride}.{rows.number}"
-    call.define(whole, ["ptr %table", "i64 %begin", "i64 %end"], write_parts, FEW_PASSES)
+    call.define_part(whole, write_parts, FEW_PASSES)
     call.run_on_all_cores(whole, [x, result, work], PARTS, 1)
 
 

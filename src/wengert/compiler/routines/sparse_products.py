@@ -13,9 +13,9 @@ import numpy as np
 
 from wengert.compiler.forms.lowering import FLOATS, Routine
 from wengert.compiler.program.memory_plan import is_immediate
-from wengert.compiler.routines.call import RoutineCall
+from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.simd.lanes import Code, Lanes
-from wengert.compiler.simd.types import I64, PTR, Type
+from wengert.compiler.simd.types import I64, Type
 from wengert.graph.ir import Constant, Operation
 
 COST = 4
@@ -72,8 +72,7 @@ class SparseLoop(NamedTuple):
     def fill(self, how: str) -> None:
         """Add the lines of the function of a table and a part of the rows."""
         code = self.code
-        table, begin, end = [Lanes(code, n, t) for n, t in (("%table", PTR), ("%begin", I64), ("%end", I64))]
-        x, y, columns, counts, out = [code.load(code.offset(table, i, PTR), PTR) for i in range(5)]
+        (x, y, columns, counts, out), begin, end = read_part(code, 5)
         start = code.variable(I64, 0)
         with code.loop(0, begin) as row:
             code.store(code.load(start, I64) + self.read_index(counts, row, 3), start)
@@ -126,8 +125,7 @@ def write_loop(call: RoutineCall, how: str) -> None:
     work = COST * node.args[2].size * width
     integers = "".join(node.args[i].dtype.char for i in (2, 3))
     name = f"wengert.sparse.{how}.{node.dtype.char}.{integers}.{width}"
-    parameters = ["ptr %table", "i64 %begin", "i64 %end"]
-    call.define(name, parameters, lambda function: SparseLoop(function, node, width).fill(how))
+    call.define_part(name, lambda function: SparseLoop(function, node, width).fill(how))
     if how == "transpose_product":
         code.clear(call.result, node.size * node.dtype.itemsize)
         work = 0  # rows add to the same elements

@@ -14,10 +14,10 @@ from itertools import product
 from wengert.compiler.forms.lowering import FLOATS, Routine
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.program.memory_plan import is_immediate
-from wengert.compiler.routines.call import RoutineCall
+from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.simd.lane_operations import pick_lanes
 from wengert.compiler.simd.lanes import Code, Lanes, select
-from wengert.compiler.simd.types import I64, PTR, Type
+from wengert.compiler.simd.types import I64, Type
 from wengert.graph.ir import Operation
 from wengert.ops.signal.windows import Windows, are_disjoint, tile_size
 
@@ -62,7 +62,7 @@ def write_places(call: RoutineCall) -> None:
     ndim = len(windows)
     stack = math.prod(x.shape[:-ndim])
     name = f"wengert.places.{node.dtype.char}.{'x'.join(map(str, x.shape))}.{range_marks(windows)}"
-    call.define(name, ("ptr %table", "i64 %begin", "i64 %end"), lambda code: write_stack(code, node))
+    call.define_part(name, lambda code: write_stack(code, node))
     pointers = [*[operand.pointer for operand in call.operands], call.result]
     work = COST * node.args[0].size * math.prod(map(len, windows))
     call.run_on_all_cores(name, pointers, stack, 1, work)
@@ -73,8 +73,7 @@ def write_stack(code: Code, node: Operation) -> None:
     windows, shape = node.params["windows"], node.shape
     ndim, element = len(windows), Type.from_dtype(node.dtype)
     lengths, counts = shape[-ndim:], node.args[0].shape[-ndim:]
-    table, begin, end = [Lanes(code, n, t) for n, t in (("%table", PTR), ("%begin", I64), ("%end", I64))]
-    cotangents, arrays, results = [code.load(code.offset(table, i, PTR), PTR) for i in range(3)]
+    (cotangents, arrays, results), begin, end = read_part(code, 3)
     strides = [math.prod(lengths[i + 1 :]) for i in range(ndim)]
     with code.loop(begin, end) as number:
         t = code.offset(cotangents, number * math.prod(counts), element)

@@ -13,10 +13,10 @@ import math
 from wengert.compiler.forms.lowering import FLOATS, Routine
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.program.memory_plan import is_immediate
-from wengert.compiler.routines.call import RoutineCall
+from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.routines.window_places import are_ranges, range_marks
 from wengert.compiler.simd.lanes import Code, Lanes
-from wengert.compiler.simd.types import I64, PTR, Type
+from wengert.compiler.simd.types import Type
 from wengert.graph.ir import Operation
 from wengert.ops.signal.windows import are_disjoint, tile_size
 
@@ -48,7 +48,7 @@ def write_spreads(call: RoutineCall) -> None:
     stack = math.prod(node.shape[: -len(windows)])
     lengths_mark = "x".join(map(str, lengths))
     name = f"wengert.spreads.{node.dtype.char}.{stack}x{lengths_mark}.{range_marks(windows)}"
-    call.define(name, ("ptr %table", "i64 %begin", "i64 %end"), lambda code: write_stack(code, node))
+    call.define_part(name, lambda code: write_stack(code, node))
     pointers = [call.operands[0].pointer, call.result]
     inner = math.prod(lengths[1:])
     work = stack * inner * len(windows[0][0]) * len(windows[0])
@@ -59,8 +59,7 @@ def write_stack(code: Code, node: Operation) -> None:
     """The windows of some arrays."""
     windows, lengths = node.params["windows"], node.params["lengths"]
     counts, element = node.args[0].shape[-len(windows) :], Type.from_dtype(node.dtype)
-    table, begin, end = [Lanes(code, n, t) for n, t in (("%table", PTR), ("%begin", I64), ("%end", I64))]
-    cotangents, results = [code.load(code.offset(table, i, PTR), PTR) for i in range(2)]
+    (cotangents, results), begin, end = read_part(code, 2)
     writer = SpreadWriter(code, element, windows, counts, lengths)
     with code.loop(begin, end) as number:
         t = code.offset(cotangents, number * math.prod(counts), element)

@@ -275,7 +275,7 @@ def to_float(x: Any) -> Any:
 
 def varies(x: Any) -> bool:
     """Whether a derivative can be taken with respect to some part of an argument."""
-    return any(isinstance(leaf, float | complex | np.ndarray | np.generic) for leaf in tree.flatten(x)[0])
+    return any(isinstance(leaf, float | complex | np.ndarray | np.generic) for leaf in tree.leaves(x))
 
 
 def fix_arguments(

@@ -1,9 +1,6 @@
 """`wg.nn.functional`: layers and losses as functions of arrays, by the names and with the arguments of PyTorch."""
 
-from typing import Any
-
-from wengert.core.absent import missing
-from wengert.core.namespaces import lazy_names, load_name
+from wengert.core.namespaces import lazy_names, name_functions
 
 LAZY = lazy_names(
     "nn.functional",
@@ -30,12 +27,4 @@ LAZY = lazy_names(
 
 __all__ = sorted(LAZY)
 
-
-def __getattr__(name: str) -> Any:
-    if name not in LAZY:
-        raise missing("wengert.nn.functional", name)
-    return load_name(globals(), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = name_functions(globals())

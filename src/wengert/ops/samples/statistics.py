@@ -285,11 +285,12 @@ def _quantile(
 def _unweighted_quantile(ordered: Any, n: Any, q: Any, method: str, yields: bool) -> Any:
     if method in DISCRETE or (method == "linear" and q.dtype.kind in "iu"):
         return _at(ordered, (DISCRETE.get(method) or CONTINUOUS[method])(n, q), n)
-    position = CONTINUOUS[method](n, inexact(q))
+    q = inexact(q)
+    position = CONTINUOUS[method](n, q)
     lower = floor(position)
     below = _at(ordered, lower, n)
-    fraction = position - lower
-    weight = astype(UPPER[method](fraction), position.dtype, copy=False) if method in UPPER else fraction
+    fraction = astype(position - lower, q.dtype, copy=False)  # n may be an array of integers
+    weight = astype(UPPER[method](fraction), q.dtype, copy=False) if method in UPPER else fraction
     if yields and ordered.dtype.kind == "f":
         weight = astype(weight, ordered.dtype, copy=False)
     above = _at(ordered, lower + 1, n)

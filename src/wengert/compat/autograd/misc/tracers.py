@@ -27,7 +27,7 @@ class ConstGraphNode(Node):
         self.partial_fun = lambda live: fun(*subvals(args, zip(parent_argnums, live, strict=True)), **kwargs)
 
     def initialize_root(self) -> None:
-        self.parents: tuple[Any, ...] = ()
+        self.parents = ()
 
 
 def const_graph_unary(fun: Callable[[Any], Any]) -> Callable[[Any], Any]:

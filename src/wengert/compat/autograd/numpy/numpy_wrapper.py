@@ -156,9 +156,8 @@ def concatenate_args(axis: int, *args: Any) -> Any:
     return wg.concatenate(args, axis)
 
 
-def row_stack(tup: Iterable[Any]) -> Any:
-    """The arrays as rows."""
-    return vstack(tup)  # noqa: F821  # a name of NumPy
+row_stack = of_iterables(on_values(np.vstack, wg.vstack))
+"""Deprecated by NumPy."""
 
 
 class Joining:

@@ -24,5 +24,5 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, args: tuple[Any, ...] = ()
     >>> odeint(lambda y, t, k: -k * y, [1.0], [0.0, 1.0], (2.0,)).round(4).tolist()
     [[1.0], [0.1353]]
     """
-    has_values = any(isinstance(leaf, Array) for leaf in tree.flatten((y0, t, args))[0])
+    has_values = any(isinstance(leaf, Array) for leaf in tree.leaves((y0, t, args)))
     return (integrate if has_values else scipy_integrate).odeint(func, y0, t, args, **kwargs)

@@ -250,10 +250,8 @@ def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = 
 
 def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
     """The k largest elements along an axis, the largest first, and their indices."""
-    operand = array(operand)
-    order = wg.argsort(-operand, axis, stable=True)
-    first = wg.take(order, np.arange(k), axis)
-    return to_array(wg.take_along_axis(operand, first, axis)), to_array(first)
+    values, indices = wg.topk(operand, k, axis)
+    return to_array(values), to_array(indices)
 
 
 # Reductions

@@ -8,10 +8,11 @@ import numpy as np
 
 import wengert as wg
 from wengert.compat.differences import without
-from wengert.compat.jax.arrays import array, to_array
+from wengert.compat.jax.arrays import array, lift, to_array
 from wengert.compat.jax.differences import ABSENT
 from wengert.compat.jax.nn import initializers as initializers
 from wengert.core.errors import user_error
+from wengert.nn import functional
 
 __all__ = [
     "celu", "dot_product_attention", "elu", "gelu", "glu", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh",
@@ -22,7 +23,9 @@ __all__ = [
 
 __getattr__ = without(__name__, ABSENT)
 
-SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
+silu = swish = lift(functional.silu, "silu")
+mish, selu = lift(functional.mish, "mish"), lift(functional.selu, "selu")
+log_sigmoid, soft_sign = lift(functional.logsigmoid, "log_sigmoid"), lift(functional.softsign, "soft_sign")
 
 
 def identity(x: Any) -> Any:
@@ -50,51 +53,20 @@ def softplus(x: Any) -> Any:
     return wg.logaddexp(array(x), 0.0)
 
 
-def log_sigmoid(x: Any) -> Any:
-    """log(sigmoid(x))."""
-    return -softplus(-array(x))
-
-
 def tanh(x: Any) -> Any:
     """The hyperbolic tangent."""
     return to_array(wg.tanh(x))
 
 
-def soft_sign(x: Any) -> Any:
-    """x / (1 + |x|)."""
-    return array(x) / (1.0 + wg.abs(array(x)))
-
-
-def silu(x: Any) -> Any:
-    """x sigmoid(x)."""
-    return array(x) * sigmoid(x)
-
-
-swish = silu
-
-
-def mish(x: Any) -> Any:
-    """x tanh(softplus(x))."""
-    return array(x) * wg.tanh(softplus(x))
-
-
 def gelu(x: Any, approximate: bool = True) -> Any:
     """x times the normal distribution function, or its approximation by tanh, which is the default."""
-    x = array(x)
-    if not approximate:
-        return x * wg.special.ndtr(x)
-    return 0.5 * x * (1.0 + wg.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**3)))
+    return to_array(functional.gelu(array(x), "tanh" if approximate else "none"))
 
 
 def elu(x: Any, alpha: Any = 1.0) -> Any:
     """x, or alpha (exp(x) - 1) for negative x."""
     x = array(x)
     return wg.where(x > 0, x, alpha * wg.expm1(wg.where(x > 0, 0.0, x)))
-
-
-def selu(x: Any) -> Any:
-    """elu with the constants of self-normalising networks."""
-    return SELU_SCALE * elu(x, SELU_ALPHA)
 
 
 def celu(x: Any, alpha: Any = 1.0) -> Any:
@@ -140,8 +112,7 @@ def sparse_plus(x: Any) -> Any:
 
 def glu(x: Any, axis: int = -1) -> Any:
     """The first half along an axis times the sigmoid of the second."""
-    first, second = wg.split(array(x), 2, axis)
-    return first * sigmoid(second)
+    return to_array(functional.glu(array(x), axis))
 
 
 def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:

@@ -107,7 +107,7 @@ class ParameterList(Module):
         setattr(self, str(range(len(self))[index]), as_parameter(value))
 
 
-class ParameterDict(Module):
+class ParameterDict(engine.NamedParts[Any], Module):
     """Parameters by name, which are found.
 
     >>> import wengert.compat.torch as torch
@@ -118,37 +118,12 @@ class ParameterDict(Module):
     def __init__(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()):
         self.update(parameters)
 
-    def update(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
-        """Add parameters, or replace those of the same name."""
-        for name, value in dict(parameters).items():
-            self[name] = value
-
     def __setitem__(self, name: str, value: Any) -> None:
-        setattr(self, name, as_parameter(value))
-
-    def __getitem__(self, name: str) -> Any:
-        return dict(self.items())[name]
-
-    def __contains__(self, name: str) -> bool:
-        return name in dict(self.items())
-
-    def __len__(self) -> int:
-        return len(self.items())
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.keys())
+        super().__setitem__(name, as_parameter(value))
 
     def items(self) -> list[tuple[str, Any]]:
         """The names and the parameters."""
         return [(name, value) for name, value in self.__dict__.items() if name in self._parameters]
-
-    def keys(self) -> list[str]:
-        """The names."""
-        return [name for name, _ in self.items()]
-
-    def values(self) -> list[Any]:
-        """The parameters."""
-        return [value for _, value in self.items()]
 
 
 def as_parameter(value: Any) -> Any:

@@ -115,7 +115,7 @@ def write_pull(call: RoutineCall) -> None:
             PullWriter(writer, layouts, products, unit, wanted).write()
 
     call.name = "derivative of attention"
-    call.define(name, ("ptr %table", "i64 %begin", "i64 %end"), write)
+    call.define_part(name, write)
     work = PRODUCTS * g.members * g.length * g.keys * max(g.size, g.width) // WORK
     call.run_on_all_cores(name, pointers, units, grain_of(units), work)
     for i in (1, 2):

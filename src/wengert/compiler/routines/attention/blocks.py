@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from wengert.compiler.routines.attention.geometry import QUERIES, Buffers, Geometry, MatrixLayout, matrix_address
+from wengert.compiler.routines.call import read_part
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import fold_lanes, splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
 from wengert.compiler.simd.transposes import exchange_blocks
-from wengert.compiler.simd.types import I64, PTR, Type
+from wengert.compiler.simd.types import I64, Type
 from wengert.compiler.simd.vector_functions import call as call_function
 
 NEGLIGIBLE = {"f32": -104.0, "f64": -746.0}
@@ -96,9 +97,7 @@ class BlockWriter:
     def __init__(self, code: Code, geometry: Geometry, pointers: int, buffers: Buffers, grain: int):
         self.code, self.geometry = code, geometry
         self.element, self.vector = Type(geometry.kind), Type(geometry.kind, geometry.lanes)
-        table = Lanes(code, "%table", PTR)
-        self.pointers = [code.load(code.offset(table, i, PTR), PTR) for i in range(pointers)]
-        self.begin, self.end = Lanes(code, "%begin", I64), Lanes(code, "%end", I64)
+        self.pointers, self.begin, self.end = read_part(code, pointers)
         part = code.add(f"udiv {self.begin.typed}, {grain}", I64)
         memory = code.offset(self.pointers[-1], part * buffers.size, self.element)
         self.buffers = buffers.addresses(code, memory)

@@ -78,7 +78,7 @@ def write_attention(call: RoutineCall) -> None:
             AttentionWriter(writer, layouts, unit, is_kept).write()
 
     call.name = "attention"
-    call.define(name, ("ptr %table", "i64 %begin", "i64 %end"), write)
+    call.define_part(name, write)
     work = g.members * g.length * g.keys * (g.size + g.width) // WORK
     call.run_on_all_cores(name, pointers, units, grain_of(units), work)
 

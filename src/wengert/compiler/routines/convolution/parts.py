@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wengert.compiler.routines.call import RoutineCall
+from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR, Type
 
@@ -44,11 +44,7 @@ class PartWriter:
     def __init__(self, code: Code, parts: Parts):
         self.code = code
         self.element, self.vector = Type(parts.kind), Type(parts.kind, parts.lanes)
-        table = Lanes(code, "%table", PTR)
-        self.source, self.factor, self.target, workspace = [
-            code.load(code.offset(table, i, PTR), PTR) for i in range(4)
-        ]
-        self.begin, self.end = Lanes(code, "%begin", I64), Lanes(code, "%end", I64)
+        (self.source, self.factor, self.target, workspace), self.begin, self.end = read_part(code, 4)
         part = code.add(f"sdiv {self.begin.typed}, {parts.grain}", I64)
         self.memory = code.offset(workspace, part * parts.room, self.element)
         if parts.room:
@@ -67,7 +63,7 @@ class PartWriter:
 
 def write_parts(call: RoutineCall, parts: Parts, writer: type[PartWriter]) -> None:
     """Run all parts, on all cores if there is much to do."""
-    call.define(parts.name, ("ptr %table", "i64 %begin", "i64 %end"), lambda code: writer(code, parts).write())
+    call.define_part(parts.name, lambda code: writer(code, parts).write())
     source, factor = [operand.pointer for operand in call.operands]
     workspace = call.workspace if call.workspace is not None else source
     pointers = [source, factor, call.result, workspace]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from wengert.compiler.kernels.threads import PART
 from wengert.compiler.machine.translation import FEW_PASSES
-from wengert.compiler.routines.call import RoutineCall
+from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR, Type
 
@@ -113,11 +113,10 @@ def run_step(call: RoutineCall, step: Pass, kind: str, pointers: list[Lanes], is
     name = f"{step.name}.part"
 
     def write(part: Code) -> None:
-        table, begin, end = Lanes(part, "%table", PTR), Lanes(part, "%begin", I64), Lanes(part, "%end", I64)
-        source, target, memory = [part.load(part.offset(table, i, PTR), PTR) for i in range(3)]
+        (source, target, memory), begin, end = read_part(part, 3)
         number = part.add(f"sdiv {begin.typed}, {step.grain}", I64)
         own = part.offset(memory, number * (2 * step.memory), Type(kind))
         part.do(f"call void @{step.name}({', '.join(a.typed for a in (source, target, own, begin, end))})")
 
-    call.define(name, ("ptr %table", "i64 %begin", "i64 %end"), write, FEW_PASSES)
+    call.define_part(name, write, FEW_PASSES)
     call.run_on_all_cores(name, pointers, step.extent, step.grain, step.work)

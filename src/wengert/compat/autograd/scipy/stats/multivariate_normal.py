@@ -26,6 +26,9 @@ logpdf_of_values = on_values(scipy_stats.multivariate_normal.logpdf, stats.multi
 def logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
     """The logarithm of the density. With `allow_singular`, cov is a constant that may be singular.
 
+    The derivative is then that of the quadratic form at all points, as in autograd. That of `wg.stats` is zero where
+    no points are possible.
+
     >>> round(float(logpdf(np.zeros(2), np.zeros(2), np.eye(2))), 6)
     -1.837877
     """

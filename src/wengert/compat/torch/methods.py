@@ -243,6 +243,9 @@ METHODS: dict[str, Callable[..., Any]] = {
     "__complex__": lambda self: complex(item(self)), "__float__": lambda self: float(item(self)),
     "__int__": lambda self: int(item(self)), "__format__": format_number, "__getitem__": writing.getitem,
     "__repr__": represent, "narrow": writing.narrow, "select": writing.select,
+    "__iter__": writing.iterate, "unbind": writing.unbind,
+    "__reversed__": lambda self: shaping.flip(self, 0) if self.ndim else self,
+    "__imatmul__": lambda self, other: self @ other,
     "__setitem__": indexing.setitem,
     "apply_": apply_, "bernoulli": drawing.bernoulli, "clone": creation.clone, "contiguous": contiguous, "cpu": itself,
     "cuda": on_other_device, "detach": writing.detach, "dim": lambda self: self.ndim, "expand": shaping.expand,
@@ -276,14 +279,13 @@ PROPERTIES: dict[str, tuple[Any, ...]] = {
     "H": (shaping.adjoint,), "T": (reversed_axes,), "mH": (shaping.adjoint,),
     "mT": (transposed_matrices,), "device": (lambda self: CPU,), "imag": (elementwise.imag,),
     "real": (elementwise.real,), "is_cuda": (lambda self: False,), "is_sparse": (lambda self: False,),
-    "layout": (lambda self: "strided",), "shape": (lambda self: Size(self._mode.shape.fget(self)),),
+    "data": (writing.detach, writing.set_data), "layout": (lambda self: "strided",), "shape": (lambda self: Size(self._mode.shape.fget(self)),),
 }  # fmt: skip
 
 OF_TENSORS: dict[str, Any] = {
     "backward": backward,
     "register_hook": register_hook,
     "grad": property(get_grad, set_grad),
-    "data": property(writing.detach, writing.set_data),
 }
 """What only values of reverse mode have."""
 

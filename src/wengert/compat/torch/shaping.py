@@ -20,7 +20,7 @@ __all__ = [
     "diag", "diag_embed", "diagflat", "diagonal", "dsplit", "dstack", "flatten", "flip", "fliplr", "flipud",
     "hsplit", "hstack", "is_same_size", "meshgrid", "moveaxis", "movedim", "numel", "permute", "ravel",
     "repeat_interleave", "reshape", "roll", "rot90", "row_stack", "split", "split_with_sizes", "squeeze", "stack",
-    "swapaxes", "swapdims", "t", "tensor_split", "tile", "trace", "transpose", "tril", "triu", "unbind", "unflatten",
+    "swapaxes", "swapdims", "t", "tensor_split", "tile", "trace", "transpose", "tril", "triu", "unflatten",
     "unsqueeze", "vsplit", "vstack",
 ]  # fmt: skip
 
@@ -284,12 +284,6 @@ broadcast_tensors = layered(lambda *tensors: tuple(wg.broadcast_arrays(*tensors)
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape of an operation on tensors of these shapes."""
     return Size(np.broadcast_shapes(*shapes))
-
-
-@layered
-def unbind(input: Any, dim: int = 0) -> Any:
-    """The slices along an axis."""
-    return tuple(wg.unstack(input, axis=dim))
 
 
 @layered

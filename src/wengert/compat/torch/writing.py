@@ -10,10 +10,19 @@ import numpy as np
 
 import wengert as wg
 from wengert.compat.torch import creation, drawing, elementwise, indexing, reductions, shaping
-from wengert.compat.torch.values import BatchedTensor, DualTensor, SymbolTensor, Tensor, TorchValue, adopt, plain
+from wengert.compat.torch.values import (
+    BatchedTensor,
+    DualTensor,
+    SymbolTensor,
+    SymbolView,
+    Tensor,
+    TorchValue,
+    adopt,
+    plain,
+)
 from wengert.core.array import Array
 from wengert.core.errors import user_error
-from wengert.core.levels import copy_value
+from wengert.core.levels import bottom_array
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
@@ -87,7 +96,7 @@ class Shared(TorchValue):
         if source is not None:
             self._write(source, adopt(plain(self)))
 
-    def _update(self: Any, function: Callable[..., Any], ufunc: Any, v: Any) -> None:  # noqa: ARG002  # of Array
+    def _update(self: Any, function: Callable[..., Any], ufunc: Any, v: Any) -> None:
         self._refresh()
         self._rebind(function(self, v))
 
@@ -102,13 +111,13 @@ class Shared(TorchValue):
 
 
 class Keyed(Shared):
-    """`x[key]` with numbers and slices, and the items of x: `x[0].zero_()`, `x[0][1] = v` change x, and are recorded."""
+    """`x[key]` with numbers and slices, and the items of x. `x[0].zero_()` and `x[0][1] = v` are recorded."""
 
     __slots__ = ()
     key: Any
 
     def _read(self, source: Any) -> Any:
-        return read_at(source, self.key)
+        return indexing.getitem(source, self.key)
 
     def _write(self, source: Any, new: Any) -> None:
         source[self.key] = new
@@ -147,11 +156,11 @@ class Detached(Shared):
         return numbers_of(source)
 
     def _write(self, source: Any, new: Any) -> None:
-        if isinstance(source, EngineTensor | SymbolTensor):
+        if not source.level or isinstance(source, SymbolTensor):
             with recording.override(enabled=False):
                 source._become(new)
         else:
-            source.value = with_numbers(plain(source), plain(new)).value
+            source.value, source._changes = with_numbers(plain(source), plain(new)).value, source._version + 1
 
 
 class Alias(Detached, Tensor):
@@ -188,19 +197,27 @@ ALIASES: dict[type, Any] = {
 
 
 def numbers_of(x: Any) -> Any:
-    """A value without derivatives at its own level, as a new object."""
-    out = plain(x).detach()
-    return adopt(copy_value(out) if isinstance(out, Array) else out)
+    """A value without derivatives at any level, as a new object."""
+    return adopt(strip_derivatives(plain(x)))
+
+
+def strip_derivatives(x: Any) -> Any:
+    """A value of the engine without derivatives: plain numbers, or batches of them."""
+    if isinstance(x, Dual):
+        return strip_derivatives(x.value)
+    if isinstance(x, Batched | EngineTensor):
+        return type(x)(strip_derivatives(x.value), x.level)
+    return x.detach() if isinstance(x, Array) else x
 
 
 def with_numbers(x: Any, new: Any) -> Any:
-    """`x.detach()` changed to `new`, with the derivatives of x."""
+    """`new`, which was made of x by `strip_derivatives` and then changed, with the derivatives of x."""
+    if isinstance(x, Dual):
+        return Dual(with_numbers(x.value, new), x.tangent, x.level)
     if isinstance(x, Batched):
         return Batched(with_numbers(x.value, new.value), x.level)
-    if isinstance(x, Dual):
-        return Dual(new, x.tangent, x.level)
     if isinstance(x, EngineTensor):
-        return EngineTensor(new.value, x.level, x.node)
+        return EngineTensor(with_numbers(x.value, new.value), x.level, x.node)
     if isinstance(x, Array):
         raise user_error(
             RuntimeError,
@@ -210,12 +227,17 @@ def with_numbers(x: Any, new: Any) -> Any:
     return new
 
 
+def reach(x: Any) -> Callable[[], Any]:
+    """How to find x later, without keeping it; a part or a view is kept, because nothing else may refer to it."""
+    is_temporary = isinstance(x, Shared | SymbolView) or getattr(bottom_array(x), "base", None) is not None
+    return (lambda: x) if is_temporary else weakref.ref(x)
+
+
 def part_of(x: Any, out: Any, key: Any) -> Any:
-    """`out`, which is `x[key]`, as a part of x. If x is a part or a view itself, nothing else may refer to it."""
+    """`out`, which is `x[key]`, as a part of x."""
     new = object.__new__(PARTS[out.__class__])
     new.level, new.value, new.extra = out.level, out.value, out.extra
-    is_temporary = isinstance(x, Shared) or getattr(x.value, "base", None) is not None
-    new.source, new.key = (lambda: x) if is_temporary else weakref.ref(x), key
+    new.source, new.key = reach(x), key
     return new
 
 
@@ -226,7 +248,7 @@ def detach(x: Any) -> Any:
     out = numbers_of(x)
     new = object.__new__(ALIASES[out.__class__])
     new.level, new.value, new.extra = out.level, out.value, out.extra
-    new.source = x.source if isinstance(x, Detached) else weakref.ref(x)
+    new.source = x.source if isinstance(x, Detached) else reach(x)
     return new
 
 
@@ -239,18 +261,18 @@ def getitem(x: Any, key: Any) -> Any:
     if key.__class__ in BASIC or (key.__class__ is tuple and BASIC.issuperset(map(type, key))):
         out = read_at(x, key)
         return part_of(x, out, key) if out.__class__ in PARTS else out
-    basic = tuple(map(as_number, key)) if isinstance(key, tuple) else as_number(key)
-    if basic.__class__ is int or (basic.__class__ is tuple and BASIC.issuperset(map(type, basic))):
-        return getitem(x, basic)
-    return indexing.getitem(x, key)
+    parts = key if isinstance(key, tuple) else (key,)
+    out = indexing.getitem(x, key)
+    shares = out.__class__ in PARTS and all(part.__class__ in BASIC or is_integer(part) for part in parts)
+    return part_of(x, out, indexing.as_key(key)) if shares else out
 
 
-def as_number(part: Any) -> Any:
-    """A part of a key as a number, if it is an integer of NumPy or of a tensor, which PyTorch reads as one."""
-    if isinstance(part, np.integer):
-        return int(part)
-    is_number = isinstance(part, EngineTensor) and not part.ndim and part.dtype.kind in "iu" and part.dtype != np.uint8
-    return part.item() if is_number and not part.level and not is_traced(part) else part
+def is_integer(part: Any) -> bool:
+    """Whether a part of a key is an integer of NumPy or a tensor, which PyTorch reads as a number and not an array."""
+    if not isinstance(part, TorchValue):
+        return isinstance(part, np.integer)
+    x = plain(part)
+    return not x.ndim and x.dtype.kind in "iu" and x.dtype != np.uint8
 
 
 def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
@@ -431,7 +453,7 @@ def reshaped(function: Callable[..., Any]) -> Callable[..., Any]:
                 f"{function.__name__}_ of a part of a tensor, of x.data or of x.detach()",
                 f"Use its result: y = y.{function.__name__}(...).",
             )
-        self._become(function(self, *args, **kwargs))
+        self._become(adopt(plain(function(self, *args, **kwargs))))
         return self
 
     method.__doc__ = f"`{function.__name__}`, in place."

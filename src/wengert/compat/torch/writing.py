@@ -233,11 +233,11 @@ def reach(x: Any) -> Callable[[], Any]:
     return (lambda: x) if is_temporary else weakref.ref(x)
 
 
-def part_of(x: Any, out: Any, key: Any) -> Any:
-    """`out`, which is `x[key]`, as a part of x."""
+def part_of(source: Callable[[], Any], out: Any, key: Any) -> Any:
+    """`out`, which is `source()[key]`, as a part of it."""
     new = object.__new__(PARTS[out.__class__])
     new.level, new.value, new.extra = out.level, out.value, out.extra
-    new.source, new.key = reach(x), key
+    new.source, new.key = source, key
     return new
 
 
@@ -245,9 +245,12 @@ def detach(x: Any) -> Any:
     """The same numbers without derivatives; of a part of a tensor, the part of its numbers."""
     if isinstance(x, Keyed) and (source := x.source()) is not None:
         return getitem(detach(source), x.key)
-    out = numbers_of(x)
-    new = object.__new__(ALIASES[out.__class__])
-    new.level, new.value, new.extra = out.level, out.value, out.extra
+    if isinstance(x, EngineTensor) and not x.level and not is_traced(x):
+        new = Alias(x.value)
+    else:
+        out = numbers_of(x)
+        new = object.__new__(ALIASES[out.__class__])
+        new.level, new.value, new.extra = out.level, out.value, out.extra
     new.source = x.source if isinstance(x, Detached) else reach(x)
     return new
 
@@ -260,11 +263,11 @@ def getitem(x: Any, key: Any) -> Any:
     """`x[key]`."""
     if key.__class__ in BASIC or (key.__class__ is tuple and BASIC.issuperset(map(type, key))):
         out = read_at(x, key)
-        return part_of(x, out, key) if out.__class__ in PARTS else out
+        return part_of(reach(x), out, key) if out.__class__ in PARTS else out
     parts = key if isinstance(key, tuple) else (key,)
     out = indexing.getitem(x, key)
     shares = out.__class__ in PARTS and all(part.__class__ in BASIC or is_integer(part) for part in parts)
-    return part_of(x, out, indexing.as_key(key)) if shares else out
+    return part_of(reach(x), out, indexing.as_key(key)) if shares else out
 
 
 def is_integer(part: Any) -> bool:
@@ -278,8 +281,8 @@ def is_integer(part: Any) -> bool:
 def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
     """The slices along an axis."""
     lead = (slice(None),) * (dim % max(input.ndim, 1))
-    parts = wg.unstack(input, axis=dim)
-    return tuple([part_of(input, out, (*lead, i)) for i, out in enumerate(parts)])
+    source = reach(input)
+    return tuple([part_of(source, out, (*lead, i)) for i, out in enumerate(wg.unstack(input, axis=dim))])
 
 
 def iterate(x: Any) -> Iterator[Any]:

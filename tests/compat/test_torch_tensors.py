@@ -33,7 +33,15 @@ def is_layered(x) -> bool:
         lambda x: x.t()[0].zero_(),
         lambda x: x.t()[0, 1:].data.zero_(),
         lambda x: x.unsqueeze(0).fill_(1),
-        lambda x: x.unbind()[0].copy_(torch.ones(3)),
+        lambda x: x.chunk(2)[0].copy_(torch.zeros(3)),
+        lambda x: torch.broadcast_tensors(x, x)[0].zero_(),
+        lambda x: torch.vmap(lambda row: row.mul_(2))(x),
+        lambda x: torch.vmap(lambda row: row.view(3, 1).mul_(2).sum() + row)(x),
+        lambda x: torch.func.jvp(lambda y: y.mul_(2), (x,), (x,)),
+        lambda x: torch.func.jvp(lambda y: (y * 1).t_() + y.t().mul_(2), (x,), (x,)),
+        lambda x: wg.compile(lambda k: x.view(-1).mul_(k))(2.0),
+        lambda x: wg.compile(lambda k: x.view(-1)[0].mul_(k))(2.0),
+        lambda x: wg.compile(lambda k: x[0].unsqueeze(0).mul_(k))(2.0),
         lambda x: x.expand(2, 2, 3).zero_(),
         lambda x: x.unfold(1, 2, 1).mul_(3),
         lambda x: x.T.diagonal().fill_(0),
@@ -44,6 +52,153 @@ def test_writing_into_a_view_is_an_error(write):
     with pytest.raises(RuntimeError, match="view of another"):
         write(x)
     assert x.tolist() == [[1.0] * 3] * 2
+
+
+def write_items(x):
+    for row in x:
+        for item in row:
+            item.mul_(3)
+
+
+def write_unbound(x):
+    first, second = x.unbind()
+    first[0] = 5.0
+    second -= 1
+
+
+def write_after_others(x):
+    rows, numbers = x[1:], x.detach()
+    x.add_(1)
+    rows.mul_(2)
+    numbers[0, 0] = 7.0
+
+
+@pytest.mark.parametrize("kind", ["plain", "no_grad", "jvp", "vmap", "traced"])
+@pytest.mark.parametrize(
+    ("write", "expected"),
+    [
+        (write_items, [[3.0, 3.0], [3.0, 3.0]]),
+        (write_unbound, [[5.0, 1.0], [0.0, 0.0]]),
+        (lambda x: [part.zero_() for part in torch.unbind(x, 1)[1:]], [[1.0, 0.0], [1.0, 0.0]]),
+        (lambda x: x[1].detach().mul_(2), [[1.0, 1.0], [2.0, 2.0]]),
+        (lambda x: x.detach()[:, 1].zero_(), [[1.0, 0.0], [1.0, 0.0]]),
+        (lambda x: x.data.mul_(4), [[4.0, 4.0], [4.0, 4.0]]),
+        (lambda x: setattr(x, "data", x.data + 1), [[2.0, 2.0], [2.0, 2.0]]),
+        (write_after_others, [[7.0, 2.0], [4.0, 4.0]]),
+        (lambda x: x[torch.tensor(0)].zero_(), [[0.0, 0.0], [1.0, 1.0]]),
+        (lambda x: x[np.int64(0), 1].zero_(), [[1.0, 0.0], [1.0, 1.0]]),
+        (lambda x: (+x).conj().real.zero_(), [[0.0, 0.0], [0.0, 0.0]]),
+        (lambda x: torch.nn.Threshold(2.0, 5.0, inplace=True)(x), [[5.0, 5.0], [5.0, 5.0]]),
+        (lambda x: torch.nn.Identity()(x).zero_(), [[0.0, 0.0], [0.0, 0.0]]),
+    ],
+)
+def test_what_shares_memory_is_written_through(kind, write, expected):
+    def changed(x):
+        y = x * 1
+        write(y)
+        return y
+
+    x = torch.ones(2, 2, dtype=torch.float64)
+    if kind == "plain":
+        out = changed(x)
+    elif kind == "no_grad":
+        with torch.no_grad():
+            out = changed(x)
+    elif kind == "jvp":
+        out, _ = torch.func.jvp(changed, (x,), (x,))
+    elif kind == "vmap":
+        out = torch.vmap(changed)(x.expand(3, 2, 2))[1]
+    else:
+        out = torch.tensor(wg.compile(lambda a: changed(torch.asarray(a)))(np.ones((2, 2))))
+    assert out.tolist() == expected
+    assert x.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+def test_what_is_written_into_detached_values_leaves_derivatives():
+    def f(x):
+        y = x * x
+        y.detach().mul_(3)  # the numbers of y are 3 x^2, its derivative is 2 x
+        return (y * x).sum()
+
+    x = torch.full((2,), 2.0)
+    value, derivative = torch.func.jvp(f, (x,), (torch.ones(2),))
+    assert (value.item(), derivative.item()) == (48.0, 2 * (12.0 + 4.0 * 2.0))
+    assert torch.func.grad(f)(x).tolist() == [20.0, 20.0]
+    assert torch.vmap(torch.func.grad(f))(x.expand(3, 2)).tolist() == [[20.0, 20.0]] * 3
+    assert torch.vmap(torch.func.jacfwd(f))(x.expand(3, 2)).tolist() == [[20.0, 20.0]] * 3
+
+
+def test_detached_values_are_constant_at_all_levels():
+    x = torch.ones(2)
+    inner = torch.func.grad(lambda y: (y.detach() * y).sum())
+    assert torch.func.jacrev(inner)(x).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    assert torch.func.jacfwd(inner)(x).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+def test_changes_of_items_are_recorded():
+    x = torch.ones(3, requires_grad=True)
+    y = x * 1
+    for item in y:
+        item.mul_(3)
+    y.sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0, 3.0]
+    with pytest.raises(wg.GradientError, match="leaf"):
+        next(iter(x)).zero_()
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: x.view(1), lambda x: x.unsqueeze(0), lambda x: x.t(), lambda x: x.squeeze(), lambda x: x.flatten(),
+        torch.atleast_2d, lambda x: x.transpose(0, 0), lambda x: x.reshape(()), lambda x: x.T,
+    ],
+)  # fmt: skip
+def test_views_of_numbers_are_written_through(view):
+    x = torch.tensor(2.0) * 1
+    view(x).zero_()
+    assert x.item() == 0.0
+    value, derivative = torch.func.jvp(lambda y: view(y * y).mul_(2).sum(), (x + 3,), (x + 1,))
+    assert (value.item(), derivative.item()) == (18.0, 12.0)
+
+
+def test_parts_that_were_taken_before_a_trace_cannot_change_in_it():
+    x = torch.ones(2)
+    part = x[0]
+    with pytest.raises(RuntimeError, match="before a function was traced"):
+        wg.compile(lambda k: part.mul_(k))(2.0)
+    assert x.tolist() == [1.0, 1.0]
+
+
+def test_a_compiled_step_writes_into_data():
+    w = torch.ones(2, dtype=torch.float64, requires_grad=True)
+
+    @wg.compile
+    def step(x):
+        (w * x).sum().backward()
+        w.data.sub_(w.grad)
+        w.grad.zero_()
+
+    step(np.array([1.0, 2.0]))
+    step(np.array([1.0, 2.0]))
+    assert w.tolist() == [-1.0, -3.0]
+
+
+def test_hooks_may_write_into_gradients():
+    x = torch.ones(2, requires_grad=True)
+
+    def drop_first(gradient):
+        gradient[0] = 0.0
+
+    x.register_hook(drop_first)
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [0.0, 2.0]
+
+
+def test_matmul_is_not_in_place():
+    x = y = torch.ones(2, 2)
+    x @= torch.ones(2, 2)
+    assert y.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    assert x.tolist() == [[2.0, 2.0], [2.0, 2.0]]
 
 
 def test_contiguous_copies_what_lies_in_another_order():

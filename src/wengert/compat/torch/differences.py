@@ -9,20 +9,33 @@ PEER = "PyTorch"
 
 DIFFERENCES: list[Difference] = [
     Difference(
-        "views (`x.view(...)`, `x.t()`, `x.unbind()`, `x.expand(...)`)",
+        "views (`x.view(...)`, `x.t()`, `x.split(...)`, `x.expand(...)`)",
         "share memory: `x.view(-1)[0] = 1` changes x",
         "share nothing: writing into what may be a view of another tensor raises an error",
     ),
     Difference(
-        "`x[0]`, `x[:, 1:]`, `x.data` and `x.detach()`",
+        "`x[0]`, `x[:, 1:]`, `for v in x`, `x.unbind()`, `x.data` and `x.detach()`",
         "share memory with x, both ways",
-        "what is written into them is written into x; they keep the numbers that x had when they were made",
+        "what is written into them is written into x, in all transforms; what is written into x, they show only after "
+        "they are written into themselves",
     ),
     Difference(
-        "`torch.from_numpy(a)`, `x.numpy()`",
-        "share memory",
-        "a copy, and a read-only array",
+        "writing into the items of `for v in x` and `x.unbind()` while gradients are recorded",
+        "an error",
+        "recorded, as for `x[0]`",
     ),
+    Difference(
+        "writing into the argument of a function under `vmap` or `jvp`",
+        "changes the tensor that was passed",
+        "an error: work on `x.clone()`",
+    ),
+    Difference("`x.data` under `vmap`, `x.data = v` under `jvp`", "an error", "as elsewhere"),
+    Difference(
+        "`torch.from_numpy(a)`, `torch.as_tensor(a)`, `x.numpy()`",
+        "share memory",
+        "copies, and a read-only array",
+    ),
+    Difference("`nn.Parameter(x)`, `y.data = x`, `copy.copy(x)`", "share memory with x", "have the numbers of x, once"),
     Difference("random numbers", "those of its generators", "NumPy's, from the same calls; `manual_seed` repeats them"),
     Difference("`log(0)`, `0 / 0`, overflow", "silent", "NumPy's warnings; `np.seterr(all='ignore')` silences them"),
     Difference(

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
-from wengert.compat.torch.values import as_type, layered, mark_view, plain, promote
+from wengert.compat.torch.values import as_type, layered, mark_view, plain, promote, viewing
 from wengert.core.errors import user_error
 
 UNARY: dict[str, Callable[..., Any]] = {
     "abs": wg.absolute, "absolute": wg.absolute, "acos": wg.arccos, "acosh": wg.arccosh, "angle": wg.angle,
     "arccos": wg.arccos, "arccosh": wg.arccosh, "arcsin": wg.arcsin, "arcsinh": wg.arcsinh, "arctan": wg.arctan,
     "arctanh": wg.arctanh, "asin": wg.arcsin, "asinh": wg.arcsinh, "atan": wg.arctan, "atanh": wg.arctanh,
-    "bitwise_not": wg.invert, "ceil": wg.ceil, "conj": wg.conj, "cos": wg.cos, "cosh": wg.cosh,
+    "bitwise_not": wg.invert, "ceil": wg.ceil, "cos": wg.cos, "cosh": wg.cosh,
     "deg2rad": wg.deg2rad, "exp": wg.exp, "exp2": wg.exp2, "expm1": wg.expm1, "fix": wg.trunc, "floor": wg.floor,
     "isfinite": wg.isfinite, "isinf": wg.isinf, "isnan": wg.isnan, "isneginf": wg.isneginf, "isposinf": wg.isposinf,
     "isreal": wg.isreal, "log": wg.log, "log10": wg.log10, "log1p": wg.log1p, "log2": wg.log2,
-    "logical_not": wg.logical_not, "neg": wg.negative, "negative": wg.negative, "positive": wg.positive,
-    "rad2deg": wg.rad2deg, "reciprocal": wg.reciprocal, "relu": wg.relu, "resolve_conj": wg.positive,
+    "logical_not": wg.logical_not, "neg": wg.negative, "negative": wg.negative,
+    "rad2deg": wg.rad2deg, "reciprocal": wg.reciprocal, "relu": wg.relu,
     "sgn": wg.sign, "sigmoid": wg.sigmoid, "sign": wg.sign, "signbit": wg.signbit, "sin": wg.sin, "sinc": wg.sinc,
     "sinh": wg.sinh, "sqrt": wg.sqrt, "square": wg.square, "tan": wg.tan, "tanh": wg.tanh, "trunc": wg.trunc,
 }  # fmt: skip
@@ -243,16 +243,31 @@ def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int =
     return tuple(wg.gradient(input, h, axis=a, edge_order=edge_order) for h, a in zip(steps, axes, strict=True))
 
 
-@layered
+def positive(input: Any) -> Any:
+    """The tensor itself."""
+    return input
+
+
+resolve_conj = positive
+
+
+def conj(input: Any) -> Any:
+    """The complex conjugates; a tensor of real numbers itself."""
+    return wg.conj(input) if input.dtype.kind == "c" else input
+
+
 def real(input: Any) -> Any:
-    """The real part."""
-    return wg.real(input)
+    """The real part; a tensor of real numbers itself."""
+    return real_part(input) if input.dtype.kind == "c" else input
 
 
-@layered
+real_part = viewing(lambda input: mark_view(wg.real(input)))
+
+
+@viewing
 def imag(input: Any) -> Any:
     """The imaginary part."""
-    return wg.imag(input)
+    return mark_view(wg.imag(input))
 
 
 @layered
@@ -267,16 +282,16 @@ def polar(abs: Any, angle: Any) -> Any:
     return wg.multiply(abs, wg.exp(wg.multiply(angle, 1j)))
 
 
-@layered
+@viewing
 def view_as_real(input: Any) -> Any:
     """Complex numbers as pairs along a last axis."""
     return mark_view(wg.stack([wg.real(input), wg.imag(input)], axis=-1))
 
 
-@layered
+@viewing
 def view_as_complex(input: Any) -> Any:
     """Pairs along the last axis as complex numbers."""
-    return wg.add(input[..., 0], wg.multiply(input[..., 1], 1j))
+    return mark_view(wg.add(input[..., 0], wg.multiply(input[..., 1], 1j)))
 
 
 subtract, divide, true_divide, clip = sub, div, div, clamp
@@ -285,8 +300,9 @@ for _name, _function in (UNARY | SPECIAL | BINARY).items():
 
 __all__ = [
     *UNARY, *SPECIAL, *BINARY,
-    "add", "addcdiv", "addcmul", "allclose", "clamp", "clamp_max", "clamp_min", "clip", "complex", "div", "divide",
-    "equal", "fill", "frac", "frexp", "gradient", "igamma", "igammac", "imag", "is_nonzero", "isclose", "isin",
-    "lerp", "log_softmax", "logit", "mvlgamma", "nan_to_num", "polar", "polygamma", "real", "round", "rsqrt", "rsub",
-    "softmax", "sub", "subtract", "true_divide", "view_as_complex", "view_as_real", "where", "xlogy",
+    "add", "addcdiv", "addcmul", "allclose", "clamp", "clamp_max", "clamp_min", "clip", "complex", "conj", "div",
+    "divide", "equal", "fill", "frac", "frexp", "gradient", "igamma", "igammac", "imag", "is_nonzero", "isclose",
+    "isin", "lerp", "log_softmax", "logit", "mvlgamma", "nan_to_num", "polar", "polygamma", "positive", "real",
+    "resolve_conj", "round", "rsqrt", "rsub", "softmax", "sub", "subtract", "true_divide", "view_as_complex",
+    "view_as_real", "where", "xlogy",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ import wengert as wg
 from wengert.compat.differences import without
 from wengert.compat.torch.differences import ABSENT
 from wengert.compat.torch.module_calls import functional_call, stack_module_state
-from wengert.compat.torch.values import hand_out, inward, plain
+from wengert.compat.torch.values import hand_out, inward, lend, plain
 from wengert.core.errors import user_error
 
 __all__ = [
@@ -20,9 +20,9 @@ __all__ = [
 __getattr__ = without(__name__, ABSENT)
 
 
-def outward(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of Wengert's values as one of PyTorch's."""
-    return lambda *args, **kwargs: hand_out(function(*plain(args), **plain(kwargs)))
+def outward(function: Callable[..., Any], lower: Callable[..., Any] = plain) -> Callable[..., Any]:
+    """A function of Wengert's values as one of PyTorch's, whose arguments `lower` makes Wengert's."""
+    return lambda *args, **kwargs: hand_out(function(*lower(args), **lower(kwargs)))
 
 
 def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -58,12 +58,12 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
     """The value of a function and its derivative along tangents."""
-    return hand_out(wg.jvp(inward(func), plain(primals), plain(tangents), has_aux=has_aux))
+    return hand_out(wg.jvp(inward(func), lend(primals), plain(tangents), has_aux=has_aux))
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """The value of a function, and its derivative as a function of tangents."""
-    value, derivative = wg.linearize(inward(func), *plain(primals))
+    value, derivative = wg.linearize(inward(func), *lend(primals))
     return hand_out(value), outward(derivative)
 
 
@@ -78,7 +78,7 @@ def vmap(
     """A function of single tensors as a function of batches."""
     if randomness not in ("error", "same", "different"):
         raise user_error(ValueError, f"randomness={randomness!r}", "Use 'error', 'same' or 'different'.")
-    return outward(wg.vmap(inward(func), in_dims, out_dims, chunk_size))
+    return outward(wg.vmap(inward(func), in_dims, out_dims, chunk_size), lend)
 
 
 def with_aux(transform: Callable[..., Any], func: Callable[..., Any], argnums: Any, chunk_size: int | None) -> Any:
@@ -102,7 +102,7 @@ def jacfwd(
     """The Jacobian, by forward mode."""
     if has_aux:
         return with_aux(wg.jacfwd, func, argnums, chunk_size)
-    return outward(wg.jacfwd(inward(func), argnums, chunk_size=chunk_size))
+    return outward(wg.jacfwd(inward(func), argnums, chunk_size=chunk_size), lend)
 
 
 def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:

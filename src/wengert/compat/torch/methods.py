@@ -27,7 +27,7 @@ from wengert.compat.torch.devices import CPU, check_device
 from wengert.compat.torch.differences import ABSENT
 from wengert.compat.torch.settings import PRINTING
 from wengert.compat.torch.shaping import Size
-from wengert.compat.torch.values import Tensor, TorchValue, adopt, layered, mark_view, plain
+from wengert.compat.torch.values import Tensor, TorchValue, adopt, mark_view, plain, reshaping, viewing
 from wengert.core.errors import user_error
 from wengert.modes.history import differentiate
 from wengert.modes.in_place import is_traced
@@ -197,8 +197,14 @@ def backward(
 
 
 def register_hook(self: Any, hook: Callable[..., Any]) -> Any:
-    """Call `hook` with the gradient of this value each time it is computed; its result, if any, replaces it."""
-    return EngineTensor.register_hook(self, lambda t: plain(hook(adopt(t))))
+    """Call `hook` with each gradient of this value; its result, or what it writes into the gradient, replaces it."""
+
+    def call(t: Any) -> Any:
+        gradient = adopt(t)
+        returned = hook(gradient)
+        return plain(gradient if returned is None else returned)
+
+    return EngineTensor.register_hook(self, call)
 
 
 def get_grad(self: Any) -> Any:
@@ -223,10 +229,10 @@ def unfold(self: Any, dimension: int, size: int, step: int) -> Any:
     return unfolded(self, dimension % self.ndim, starts[:, None] + np.arange(size))
 
 
-@layered
-def unfolded(x: Any, axis: int, windows: np.ndarray) -> Any:
+@viewing
+def unfolded(input: Any, axis: int, windows: np.ndarray) -> Any:
     """The elements at the indices of windows, which are the last axis."""
-    return mark_view(wg.moveaxis(wg.take(x, windows, axis), axis + 1, -1))
+    return mark_view(wg.moveaxis(wg.take(input, windows, axis), axis + 1, -1))
 
 
 OF_MATRICES: dict[str, Callable[..., Any]] = {
@@ -243,6 +249,10 @@ METHODS: dict[str, Callable[..., Any]] = {
     "__complex__": lambda self: complex(item(self)), "__float__": lambda self: float(item(self)),
     "__int__": lambda self: int(item(self)), "__format__": format_number, "__getitem__": writing.getitem,
     "__repr__": represent, "narrow": writing.narrow, "select": writing.select,
+    "__iter__": writing.iterate, "unbind": writing.unbind,
+    "__reversed__": lambda self: shaping.flip(self, 0) if self.ndim else self,
+    "__pos__": elementwise.positive,
+    "__imatmul__": lambda self, other: self @ other,
     "__setitem__": indexing.setitem,
     "apply_": apply_, "bernoulli": drawing.bernoulli, "clone": creation.clone, "contiguous": contiguous, "cpu": itself,
     "cuda": on_other_device, "detach": writing.detach, "dim": lambda self: self.ndim, "expand": shaping.expand,
@@ -260,22 +270,23 @@ METHODS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-@layered
-def reversed_axes(x: Any) -> Any:
+@reshaping
+def reversed_axes(input: Any) -> Any:
     """The axes in reverse order."""
-    return wg.transpose(x)
+    return wg.transpose(input)
 
 
-@layered
-def transposed_matrices(x: Any) -> Any:
+@viewing
+def transposed_matrices(input: Any) -> Any:
     """The last two axes exchanged."""
-    return wg.matrix_transpose(x)
+    return wg.matrix_transpose(input)
 
 
 PROPERTIES: dict[str, tuple[Any, ...]] = {
     "H": (shaping.adjoint,), "T": (reversed_axes,), "mH": (shaping.adjoint,),
     "mT": (transposed_matrices,), "device": (lambda self: CPU,), "imag": (elementwise.imag,),
     "real": (elementwise.real,), "is_cuda": (lambda self: False,), "is_sparse": (lambda self: False,),
+    "data": (writing.detach, writing.set_data),
     "layout": (lambda self: "strided",), "shape": (lambda self: Size(self._mode.shape.fget(self)),),
 }  # fmt: skip
 
@@ -283,7 +294,6 @@ OF_TENSORS: dict[str, Any] = {
     "backward": backward,
     "register_hook": register_hook,
     "grad": property(get_grad, set_grad),
-    "data": property(writing.detach, writing.set_data),
 }
 """What only values of reverse mode have."""
 

@@ -11,7 +11,6 @@ DIFFERENCES: list[Difference] = [
     Difference(
         "initial weights, dropout, samples", "numbers of its generators", "NumPy's, with the same distributions"
     ),
-    Difference("`nn.ReLU(inplace=True)` and its like", "change their input", "return the result; the input stays"),
     Difference(
         "`F.mse_loss(x, y)` of two shapes", "broadcasts, with a warning", "an error: the loss would be of all pairs"
     ),
@@ -19,7 +18,7 @@ DIFFERENCES: list[Difference] = [
     Difference(
         "tensors of `state_dict()`",
         "share memory with the module",
-        "what is written into them is written into the module; they keep the numbers of the moment",
+        "what is written into them is written into the module; else they keep the numbers of the moment",
     ),
     Difference("`load_state_dict(assign=True)`, hooks of state dicts", "there", "not there"),
     Difference("`print(module)`", "shows all settings", "shows those that are not the defaults"),

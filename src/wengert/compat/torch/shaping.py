@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 import wengert as wg
 from wengert.compat.torch.dtypes import result_type
-from wengert.compat.torch.values import layered, mark_view, plain
+from wengert.compat.torch.values import layered, mark_view, plain, reshaping, viewing
 from wengert.core.errors import user_error
 
 __all__ = [
@@ -20,7 +20,7 @@ __all__ = [
     "diag", "diag_embed", "diagflat", "diagonal", "dsplit", "dstack", "flatten", "flip", "fliplr", "flipud",
     "hsplit", "hstack", "is_same_size", "meshgrid", "moveaxis", "movedim", "numel", "permute", "ravel",
     "repeat_interleave", "reshape", "roll", "rot90", "row_stack", "split", "split_with_sizes", "squeeze", "stack",
-    "swapaxes", "swapdims", "t", "tensor_split", "tile", "trace", "transpose", "tril", "triu", "unbind", "unflatten",
+    "swapaxes", "swapdims", "t", "tensor_split", "tile", "trace", "transpose", "tril", "triu", "unflatten",
     "unsqueeze", "vsplit", "vstack",
 ]  # fmt: skip
 
@@ -61,13 +61,13 @@ def numel(input: Any) -> int:
     return math.prod(input.shape)
 
 
-@layered
+@reshaping
 def reshape(input: Any, *sizes: Any, shape: Any = None) -> Any:
     """The elements in another shape."""
     return wg.reshape(input, as_size(sizes if shape is None else shape))
 
 
-@layered
+@reshaping
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """The axes from `start_dim` to `end_dim` as one."""
     if not input.ndim:
@@ -77,7 +77,7 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     return wg.reshape(input, (*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :]))
 
 
-@layered
+@viewing
 def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
     """One axis as several."""
     at = dim % input.ndim
@@ -87,13 +87,13 @@ def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
     return wg.reshape(input, (*input.shape[:at], *sizes, *input.shape[at + 1 :]))
 
 
-@layered
+@reshaping
 def ravel(input: Any) -> Any:
     """The elements in one vector."""
     return wg.reshape(input, (-1,))
 
 
-@layered
+@reshaping
 def squeeze(input: Any, dim: Any = None) -> Any:
     """Without axes of length one, or without those named, if they have length one."""
     if dim is None:
@@ -102,25 +102,25 @@ def squeeze(input: Any, dim: Any = None) -> Any:
     return wg.squeeze(input, tuple(d for d in dims if input.ndim and input.shape[d] == 1))
 
 
-@layered
+@reshaping
 def unsqueeze(input: Any, dim: int) -> Any:
     """With a new axis of length one."""
     return wg.expand_dims(input, dim)
 
 
-@layered
+@reshaping
 def permute(input: Any, *order: Any, dims: Any = None) -> Any:
     """The axes in another order."""
     return wg.transpose(input, as_size(order if dims is None else dims))
 
 
-@layered
+@reshaping
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
     """Two axes exchanged."""
-    return wg.swapaxes(input, dim0, dim1) if input.ndim else input
+    return wg.swapaxes(input, dim0, dim1) if input.ndim else wg.transpose(input)
 
 
-@layered
+@reshaping
 def t(input: Any) -> Any:
     """The transpose of a matrix; a vector as it is."""
     if input.ndim > 2:
@@ -128,20 +128,20 @@ def t(input: Any) -> Any:
     return wg.transpose(input)
 
 
-@layered
+@viewing
 def adjoint(input: Any) -> Any:
     """The conjugate transpose of matrices."""
     transposed = wg.matrix_transpose(input)
     return wg.conj(transposed) if input.dtype.kind == "c" else transposed
 
 
-@layered
+@viewing
 def movedim(input: Any, source: Any, destination: Any) -> Any:
     """Axes moved to other places."""
     return wg.moveaxis(input, source, destination)
 
 
-@layered
+@viewing
 def expand(input: Any, *sizes: Any) -> Any:
     """Axes of length one repeated to these lengths, -1 where a length stays, and new axes before."""
     wanted = as_size(sizes)
@@ -208,7 +208,7 @@ def diag(input: Any, diagonal: int = 0) -> Any:
     return wg.diag(input, diagonal)
 
 
-@layered
+@viewing
 def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """The diagonal of two axes, as the last axis."""
     return wg.diagonal(input, offset, dim1, dim2)
@@ -269,16 +269,33 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
     return wg.stack(alike(tensors), axis=dim)
 
 
+def with_axes(least: int, extend: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that gives tensors a number of axes; those that have it are returned themselves."""
+    extended = reshaping(lambda input: extend(input))
+
+    def call(*tensors: Any) -> Any:
+        found = tuple([x if x.ndim >= least else extended(x) for x in tensors])
+        return found[0] if len(found) == 1 else found
+
+    return call
+
+
 hstack = layered(lambda tensors: wg.hstack(alike(tensors)))
 vstack = layered(lambda tensors: wg.vstack(alike(tensors)))
 dstack = layered(lambda tensors: wg.dstack(alike(tensors)))
 column_stack = layered(lambda tensors: wg.column_stack(alike(tensors)))
-atleast_1d = layered(lambda *tensors: wg.atleast_1d(*tensors))
-atleast_2d = layered(lambda *tensors: wg.atleast_2d(*tensors))
-atleast_3d = layered(lambda *tensors: wg.atleast_3d(*tensors))
+atleast_1d = with_axes(1, wg.atleast_1d)
+atleast_2d = with_axes(2, wg.atleast_2d)
+atleast_3d = with_axes(3, wg.atleast_3d)
 block_diag = layered(lambda *tensors: wg.linalg.block_diag(*alike(tensors)))
-broadcast_to = layered(lambda input, size: mark_view(wg.broadcast_to(input, as_size((size,)))))
-broadcast_tensors = layered(lambda *tensors: tuple(wg.broadcast_arrays(*tensors)))
+broadcast_to = viewing(lambda input, size: mark_view(wg.broadcast_to(input, as_size((size,)))))
+
+
+@layered
+def broadcast_tensors(*tensors: Any) -> Any:
+    """Tensors in their common shape."""
+    shape = broadcast_shapes(*[x.shape for x in tensors])
+    return tuple([mark_view(wg.broadcast_to(x, shape)) for x in tensors])
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
@@ -286,13 +303,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(np.broadcast_shapes(*shapes))
 
 
-@layered
-def unbind(input: Any, dim: int = 0) -> Any:
-    """The slices along an axis."""
-    return tuple(wg.unstack(input, axis=dim))
-
-
-@layered
+@viewing
 def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
     """Parts of a length along an axis, the last one shorter, or of the lengths of a list."""
     n, size = tensor.shape[dim], split_size_or_sections
@@ -307,22 +318,22 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
     return split(input, max(-(-input.shape[dim] // chunks), 1), dim)
 
 
-@layered
+@viewing
 def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:
     """Parts between indices, or a number of parts whose lengths differ by at most one."""
     return tuple(wg.array_split(input, indices_or_sections, dim))
 
 
-hsplit = layered(lambda input, parts: tuple(wg.hsplit(input, parts)))
-vsplit = layered(lambda input, parts: tuple(wg.vsplit(input, parts)))
-dsplit = layered(lambda input, parts: tuple(wg.dsplit(input, parts)))
+hsplit = viewing(lambda input, parts: tuple(wg.hsplit(input, parts)))
+vsplit = viewing(lambda input, parts: tuple(wg.vsplit(input, parts)))
+dsplit = viewing(lambda input, parts: tuple(wg.dsplit(input, parts)))
 
 
 @layered
 def meshgrid(*tensors: Any, indexing: str = "ij") -> Any:
     """The coordinates of the points of a grid."""
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
-    return tuple(wg.meshgrid(*given, indexing=indexing))
+    return tuple([mark_view(x) for x in wg.meshgrid(*given, indexing=indexing)])
 
 
 @layered
@@ -333,10 +344,15 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     return wg.take(input, np.array(rows, dtype=int).reshape(-1, r), 0)
 
 
-@layered
 def sum_to_size(input: Any, *size: Any) -> Any:
     """The sum over the axes that broadcasting from this size would add or stretch."""
     wanted = as_size(size)
+    return input if input.shape == wanted else summed_to(input, wanted)
+
+
+@layered
+def summed_to(input: Any, wanted: tuple[int, ...]) -> Any:
+    """The sum over the axes that broadcasting from this shape would add or stretch."""
     lead = input.ndim - len(wanted)
     axes = [i for i in range(input.ndim) if i < lead or wanted[i - lead] == 1 != input.shape[i]]
     return wg.reshape(wg.sum(input, tuple(axes)), wanted)

@@ -9,6 +9,7 @@ meets `x.size()` where it expects `x.size`.
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
@@ -18,7 +19,7 @@ import numpy as np
 from wengert.compat.torch.dtypes import float32, float64, get_default_dtype, result_type
 from wengert.core.array import NO_PARAMS, Array
 from wengert.core.errors import user_error
-from wengert.core.levels import copy_value, iterate_payloads
+from wengert.core.levels import bottom_array, copy_value, iterate_payloads
 from wengert.core.primitive import Primitive
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
@@ -168,6 +169,24 @@ class SymbolTensor(OtherMode, Symbol):
     _mode = Symbol
 
 
+class SymbolView(SymbolTensor):
+    """What is a view of another value in PyTorch, in a trace, where no memory tells so. `sources()` are the others."""
+
+    __slots__ = ("sources",)
+    sources: tuple[Callable[[], Any], ...]
+
+    def _become(self: Any, new: Any) -> None:
+        if any(source() is not None for source in self.sources):
+            raise view_error()
+        changed = plain(self)
+        changed._become(plain(new))
+        if not isinstance(changed, Symbol):
+            raise user_error(
+                RuntimeError, f"A {type(new).__name__} was written into a view", "Write into a copy: y = x.t().clone()."
+            )
+        self.level, self.value, self.extra = changed.level, changed.value, changed.extra
+
+
 LAYERED: dict[type, type] = {EngineTensor: Tensor, Dual: DualTensor, Batched: BatchedTensor, Symbol: SymbolTensor}
 """The class of this layer for each class of the engine."""
 
@@ -247,13 +266,19 @@ def finish(out: Any, primitive: Primitive, dtype: np.dtype, *operands: Any) -> A
 
 def refuse_view(x: Any) -> None:
     """Raise if PyTorch would change another tensor together with x, because one is a view of the other."""
-    if is_view(x.value):
-        raise user_error(
-            RuntimeError,
-            "A tensor that may be a view of another one (x.view(...), x.t() and the like) was changed in place",
-            because="PyTorch would change both, and here no memory is shared. Write into the other tensor "
-            "(x[0, 1] = v), or work on a copy (y = x.t().clone()).",
-        )
+    if is_view(bottom_array(x)):
+        raise view_error()
+
+
+def view_error() -> Exception:
+    """The error of a change in place of what may be a view."""
+    return user_error(
+        RuntimeError,
+        "A tensor that may be a view of another one (x.view(...), x.t() and the like, or the argument of a function "
+        "under vmap or jvp) was changed in place",
+        because="PyTorch would change both, and here no memory is shared. Write into the other tensor (x[0, 1] = v), "
+        "or work on a copy (y = x.t().clone()).",
+    )
 
 
 def is_view(value: Any) -> bool:
@@ -266,14 +291,70 @@ def is_view(value: Any) -> bool:
     return False
 
 
+def viewing(function: F) -> F:
+    """A layered function whose results are views in PyTorch, of its first argument."""
+    made = layered(function)
+
+    @wraps(function)
+    def call(input: Any, *args: Any, **kwargs: Any) -> Any:
+        out = made(input, *args, **kwargs)
+        if isinstance(out, tuple):
+            return tuple([view_of(input, part) for part in out])
+        return view_of(input, out)
+
+    return call  # type: ignore[return-value]  # the same signature
+
+
+def reshaping(function: F) -> F:
+    """The same, of a function that leaves the numbers in their order.
+
+    What has no axes has no memory to share here, so that the result is a part of it: `x[None]`.
+    """
+    made = viewing(function)
+
+    @wraps(function)
+    def call(input: Any, *args: Any, **kwargs: Any) -> Any:
+        out = made(input, *args, **kwargs)
+        return out if input.ndim else input[(None,) * out.ndim]
+
+    return call  # type: ignore[return-value]  # the same signature
+
+
+def view_of(x: Any, out: Any) -> Any:
+    """`out` as a view of x: in a trace it says so itself, and elsewhere its memory does."""
+    if out.__class__ is not SymbolTensor:
+        return out
+    new = object.__new__(SymbolView)
+    new.level, new.value, new.extra = out.level, out.value, out.extra
+    of_x = (*getattr(x, "sources", ()), *([x.source] if hasattr(x, "source") else []))
+    new.sources = (weakref.ref(x), *of_x)
+    return new
+
+
 def mark_view(x: Any) -> Any:
     """A result of Wengert that is a copy, and would be a view in PyTorch."""
-    if isinstance(x.value, np.ndarray):
-        x.value.flags.writeable = False
+    if isinstance(x.value, np.generic):
+        x.value = np.asarray(x.value)
+    value = bottom_array(x)
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False
     return x
 
 
 # Functions of users, which the engine calls.
+
+
+def lend(x: Any) -> Any:
+    """Tensors as Wengert's, of which the function that gets them must not change the numbers."""
+    if isinstance(x, TorchValue):
+        x = plain(x)
+        if isinstance(x.value, np.ndarray | np.generic):
+            x.value = np.asarray(x.value).view()
+            x.value.flags.writeable = False
+        return x
+    if x.__class__ is tuple or x.__class__ is list:
+        return x.__class__([lend(part) for part in x])
+    return {key: lend(part) for key, part in x.items()} if x.__class__ is dict else x
 
 
 def hand_in(x: Any) -> Any:

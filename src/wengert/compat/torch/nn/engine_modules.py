@@ -17,6 +17,7 @@ from wengert.compat.torch.dtypes import get_default_dtype
 from wengert.compat.torch.nn.module import Module
 from wengert.compat.torch.nn.parameter import Parameter
 from wengert.compat.torch.values import TorchValue, adopt, hand_in, plain
+from wengert.compat.torch.writing import rebind
 from wengert.modes import recording
 from wengert.modes.tensor import Tensor as EngineTensor
 from wengert.nn.description import arguments, constructor
@@ -59,9 +60,13 @@ class EngineModule(Module):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         counterpart = make_counterpart(self)
-        out = adopt(counterpart.forward(*plain(args), **plain(kwargs)))
+        given, named = plain(args), plain(kwargs)
+        result = counterpart.forward(*given, **named)
         keep_buffers(self, counterpart)
-        return out
+        if given and result is given[0]:  # as of nn.Identity
+            return args[0]
+        out = adopt(result)
+        return rebind(next(iter((*args, *kwargs.values()))), out) if getattr(self, "inplace", False) else out
 
 
 def take_state(module: Module, made: WengertModule) -> None:

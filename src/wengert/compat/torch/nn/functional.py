@@ -11,7 +11,8 @@ import wengert.nn.functional as engine
 from wengert.compat.differences import without
 from wengert.compat.torch.differences import ABSENT
 from wengert.compat.torch.drawing import default_generator
-from wengert.compat.torch.values import layered
+from wengert.compat.torch.values import adopt, layered, plain
+from wengert.compat.torch.writing import rebind
 from wengert.random.generator import default_rng
 
 __all__ = list(engine.__all__)
@@ -24,18 +25,18 @@ IN_PLACE = {
 
 
 def changes(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with the argument `inplace`: the tensor itself gets the result."""
+    """A function with the argument `inplace`: the tensor itself gets the result. It may return its argument."""
     count = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in signature(function).parameters.values())
 
     @wraps(function)
     def call(input: Any, *args: Any, inplace: bool = False, **kwargs: Any) -> Any:
         if len(args) == count:
             *args, inplace = args  # type: ignore[assignment]  # a list will do
-        out = function(input, *args, **kwargs)
-        if not inplace:
-            return out
-        input._rebind(out)
-        return input
+        given = plain(input)
+        out = function(given, *plain(args), **plain(kwargs))
+        if out is given:
+            return input
+        return rebind(input, adopt(out)) if inplace else adopt(out)
 
     return call
 
@@ -53,8 +54,8 @@ def draws(function: Callable[..., Any]) -> Callable[..., Any]:
 def functional(name: str) -> Callable[..., Any]:
     """The function of this name of `wg.nn.functional`, for tensors of this layer."""
     function = getattr(engine, name)
-    made = layered(draws(function) if "rng" in signature(function).parameters else function)
-    return changes(made) if name in IN_PLACE else made
+    made = draws(function) if "rng" in signature(function).parameters else function
+    return changes(made) if name in IN_PLACE else layered(made)
 
 
 def in_place(name: str) -> Callable[..., Any]:

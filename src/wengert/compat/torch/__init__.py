@@ -44,7 +44,7 @@ FAMILIES = (
     "compat.torch.serialization",
     "compat.torch.settings",
     "compat.torch.shaping",
-    "compat.torch.writing",
+    "compat.torch.sharing",
     "core.dtypes: e inf nan newaxis pi",
 )
 """The modules whose public names are here."""

@@ -21,6 +21,7 @@ from wengert.compat.torch import (
     products,
     reductions,
     shaping,
+    sharing,
     writing,
 )
 from wengert.compat.torch.devices import CPU, check_device
@@ -154,7 +155,7 @@ def numpy(self: Any, *, force: bool = False) -> np.ndarray:
     """The numbers as a read-only array; of a tensor that requires a gradient, only with `force` or after `detach`."""
     if isinstance(self, EngineTensor) and self.node is not None and not force:
         raise user_error(RuntimeError, "numpy() of a tensor that requires a gradient", "Use x.detach().numpy().")
-    return self._mode.numpy(writing.detach(self) if force else self)
+    return self._mode.numpy(sharing.detach(self) if force else self)
 
 
 def item(self: Any) -> Any:
@@ -247,15 +248,15 @@ METHODS: dict[str, Callable[..., Any]] = {
     **{name: cast_to(dtype) for name, dtype in CASTS.items()},
     **writing.METHODS,
     "__complex__": lambda self: complex(item(self)), "__float__": lambda self: float(item(self)),
-    "__int__": lambda self: int(item(self)), "__format__": format_number, "__getitem__": writing.getitem,
-    "__repr__": represent, "narrow": writing.narrow, "select": writing.select,
-    "__iter__": writing.iterate, "unbind": writing.unbind,
+    "__int__": lambda self: int(item(self)), "__format__": format_number, "__getitem__": sharing.getitem,
+    "__repr__": represent, "narrow": sharing.narrow, "select": sharing.select,
+    "__iter__": sharing.iterate, "unbind": sharing.unbind,
     "__reversed__": lambda self: shaping.flip(self, 0) if self.ndim else self,
     "__pos__": elementwise.positive,
     "__imatmul__": lambda self, other: self @ other,
     "__setitem__": indexing.setitem,
     "apply_": apply_, "bernoulli": drawing.bernoulli, "clone": creation.clone, "contiguous": contiguous, "cpu": itself,
-    "cuda": on_other_device, "detach": writing.detach, "dim": lambda self: self.ndim, "expand": shaping.expand,
+    "cuda": on_other_device, "detach": sharing.detach, "dim": lambda self: self.ndim, "expand": shaping.expand,
     "expand_as": lambda self, other: shaping.expand(self, *other.shape), "is_complex": dtypes.is_complex,
     "element_size": lambda self: self.dtype.itemsize, "get_device": lambda self: -1,
     "is_contiguous": lambda self, **_: True, "is_floating_point": dtypes.is_floating_point,
@@ -286,7 +287,7 @@ PROPERTIES: dict[str, tuple[Any, ...]] = {
     "H": (shaping.adjoint,), "T": (reversed_axes,), "mH": (shaping.adjoint,),
     "mT": (transposed_matrices,), "device": (lambda self: CPU,), "imag": (elementwise.imag,),
     "real": (elementwise.real,), "is_cuda": (lambda self: False,), "is_sparse": (lambda self: False,),
-    "data": (writing.detach, writing.set_data),
+    "data": (sharing.detach, writing.set_data),
     "layout": (lambda self: "strided",), "shape": (lambda self: Size(self._mode.shape.fget(self)),),
 }  # fmt: skip
 

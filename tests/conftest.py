@@ -1,4 +1,4 @@
-"""For all tests: folders of the session for programs and bytecode, and what tests of large eager calls share."""
+"""For all tests: folders of the session for programs and bytecode, devices, and what tests of eager calls share."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ import sys
 
 import pytest
 from tests.control.trials import add_trials
+from tests.stand_in.device_array import HOST_COPIES
+from tests.stand_in.library import registered
 
-from wengert.core import native
+from wengert.core import devices, native
 
+pytest_plugins = ["tests.explain.browsers"]
+"""Fixtures of tests in a browser."""
 add_trials()
 
 
@@ -38,8 +42,9 @@ def session_folders(request, tmp_path_factory):
 
 @pytest.fixture
 def at_once(monkeypatch):
-    """Kernels and programs are compiled at the first large call."""
+    """Kernels and programs are compiled at the first large call, also those of functions that NumPy is fast at."""
     monkeypatch.setattr(native, "PAYS", 0)
+    monkeypatch.setattr(native, "WIDE_ARRAY", 0)
 
 
 @pytest.fixture
@@ -55,3 +60,23 @@ def native_calls(monkeypatch):
 
     monkeypatch.setattr(native, "run_natively", ask)
     return asked
+
+
+@pytest.fixture
+def cuda():
+    """The name of a GPU, or of the device of the stand-in; afterwards its library is not known any more."""
+    with registered():
+        yield "cuda:0"
+
+
+@pytest.fixture
+def xp(cuda):
+    """The module with the functions of NumPy on that device."""
+    return devices.LIBRARIES["cuda"].numpy
+
+
+@pytest.fixture
+def host_copies():
+    """The copies to the CPU so far, which only the stand-in counts."""
+    HOST_COPIES.clear()
+    return HOST_COPIES

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.operation_trials import SHAPES, case_arguments, live_arguments, op_of, sample, several
 from tests.oracle import assert_modes_agree, check_derivatives, random_weights, tape_gradients, weighted
 from tests.versions import needs_scipy
 
@@ -19,14 +20,6 @@ OF_ANY_DTYPE = [p for p in OTHERS if p.kind != "control"]  # a graph has its dty
 SMOOTH = [p for p in TABLE.values() if p.kind != "nondifferentiable"]
 CONSTANT = [p for p in TABLE.values() if p.kind == "nondifferentiable"]
 
-SHAPES: dict[str, list[tuple[int, ...]]] = {
-    "0-d": [(), (), ()],
-    "vector": [(3,), (3,), (3,)],
-    "broadcast": [(2, 1), (3,), (1, 1)],
-    "with 0-d": [(2, 2), (), (2,)],
-    "empty": [(0, 2), (2,), (1,)],
-}
-
 ORDERED = "NumPy orders complex numbers by their real part; there is no derivative to speak of"
 NOT_COMPLEX = dict.fromkeys(("maximum", "minimum", "fmax", "fmin", "max", "min", "relu"), ORDERED) | {
     "absolute": "tested apart: its domain here is one ray",
@@ -38,48 +31,6 @@ NOT_COMPLEX = dict.fromkeys(("maximum", "minimum", "fmax", "fmin", "max", "min",
 
 def by_name(primitives: list[Primitive]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("primitive", primitives, ids=lambda p: p.name)
-
-
-def interval(primitive: Primitive, i: int) -> tuple[float, float]:
-    domain = primitive.trial.domain
-    return domain[i] if isinstance(domain[0], tuple) else domain
-
-
-def sample(primitive: Primitive, shapes: list[tuple[int, ...]], dtype: type = np.float64) -> list[np.ndarray]:
-    """Points inside an elementwise operation's domain, away from ties."""
-    rng = np.random.default_rng(3)
-    args = []
-    for i, name in enumerate(primitive.inputs):
-        low, high = interval(primitive, i)
-        x = rng.uniform(low, high, shapes[i])
-        if np.dtype(dtype).kind == "c":
-            x = x + 1j * rng.uniform(0.2, 0.7, shapes[i])
-        args.append(rng.uniform(size=shapes[i]) < 0.5 if name == "condition" else x.astype(dtype))
-    return args
-
-
-def live_arguments(primitive: Primitive, args: list) -> list[int]:
-    if primitive.definition.vjp or primitive.inputs[0].startswith("*"):
-        return [i for i, a in enumerate(args) if np.asarray(a).dtype.kind in "fc"]
-    return [
-        i
-        for i, rule in enumerate(primitive.definition.rules)
-        if rule is not None and np.asarray(args[i]).dtype.kind in "fc"
-    ]
-
-
-def several(outs) -> tuple:
-    return tuple(outs) if isinstance(outs, tuple | list) else (outs,)
-
-
-def op_of(primitive: Primitive, params: dict | None = None):
-    params = dict(primitive.trial.params) if params is None else params
-    return lambda *args: primitive.op(*args, **params)
-
-
-def case_arguments(case) -> list[np.ndarray]:
-    rng = np.random.default_rng(5)
-    return [rng.normal(size=a) if isinstance(a, tuple) else a for a in case.args]
 
 
 def cases_of(primitives: list[Primitive]) -> list:

@@ -48,7 +48,8 @@ class LossCase(NamedTuple):
         inputs = [make(x, requires_grad=True) for x in self.inputs]
         out = self.call(functional, *inputs, *map(make, self.constants))
         out.sum().backward()
-        return {"out": out.detach().numpy(), **{f"input{i}.grad": x.grad.numpy() for i, x in enumerate(inputs)}}
+        found = {"out": out.detach(), **{f"input{i}.grad": x.grad for i, x in enumerate(inputs)}}
+        return {name: value.cpu().numpy() for name, value in found.items()}
 
 
 def loss(name: str, *inputs: np.ndarray, constants: tuple[np.ndarray, ...] = (), **settings: Any) -> LossCase:

@@ -169,7 +169,7 @@ def collect(outs: list[Any], inputs: list[Any], parameters: Mapping[str, Any], b
     found |= {f"input{i}.grad": x.grad for i, x in enumerate(inputs) if x.grad is not None}
     found |= {f"{name}.grad": p.grad for name, p in parameters.items() if p.grad is not None}
     found |= dict(buffers)
-    return {name: np.asarray(value.numpy()) for name, value in found.items()}
+    return {name: np.asarray(value.cpu().numpy()) for name, value in found.items()}
 
 
 def by_name(*cases: Any) -> dict[str, Any]:

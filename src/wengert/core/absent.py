@@ -158,6 +158,7 @@ NAMESPACES = {"np": FUNCTIONS, "np.ndarray": METHODS}
 PEERS = {
     "wengert": ("torch", "jax", "jax.numpy", "jax.lax", "autograd", "sympy", "casadi"),
     "wengert.autograd": ("torch.autograd", "autograd"),
+    "wengert.data": ("torch.utils.data",),
     "wengert.linalg": ("torch.linalg",),
     "wengert.nn": ("torch.nn",),
     "wengert.nn.functional": ("torch.nn.functional", "jax.nn"),

@@ -12,15 +12,18 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from operator import index
 from types import FrameType, ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
 from wengert.core.absent import why_absent
 from wengert.core.absent_attributes import AbsentAttributes, absent_attributes
 from wengert.core.assignment import is_assignment, raise_in
+from wengert.core.devices import DeviceArray, device_of
 from wengert.core.errors import TrackedValueError, library_call, refuse_out, user_error
+from wengert.core.foreign_keywords import refuse_size_call
 from wengert.core.frozen import refuse_frozen
 
 if TYPE_CHECKING:
@@ -115,6 +118,7 @@ class Array(ArrayMethods):
     __pandas_priority__ = 10_000  # pandas leaves operators to values, as NumPy does
     __hash__ = object.__hash__
     is_frozen = False  # whether values of this class never change in place
+    is_passed_on = False  # whether programs on a GPU get copies of values of this class, which stay on the CPU
 
     level: int
     value: Any
@@ -163,6 +167,7 @@ class Array(ArrayMethods):
     @property
     def size(self) -> int:
         """The number of elements."""
+        refuse_size_call(sys._getframe(1))
         size: int = self.value.size
         return size
 
@@ -231,7 +236,14 @@ class Array(ArrayMethods):
         frame = sys._getframe(1)
         if is_in(frame, "_matmul_dispatch", "scipy.sparse"):
             return np.array(None)  # so SciPy leaves `S @ x` to x
-        plain = np.asarray(self._plain(name_conversion(frame)))
+        numbers = self._plain(name_conversion(frame))
+        if isinstance(numbers, DeviceArray):
+            raise user_error(
+                TypeError,
+                f"{name_conversion(frame)} needs the numbers on the CPU, and these are on {self.device!r}",
+                "Copy them first: x.cpu(), or use an operation of wengert or NumPy, which leaves them there.",
+            )
+        plain = np.asarray(numbers)
         if copy or dtype not in (None, plain.dtype):
             return np.array(plain, dtype=dtype)
         view = plain.view()
@@ -264,7 +276,8 @@ class Array(ArrayMethods):
             raise
 
     def __index__(self) -> int:
-        return self._plain("Use as an index").__index__()
+        numbers = self._plain("Use as an index")
+        return index(numbers.item()) if isinstance(numbers, DeviceArray) else numbers.__index__()
 
     # The array API standard: code that asks a value for its namespace gets this package.
 
@@ -279,15 +292,25 @@ class Array(ArrayMethods):
 
     @property
     def device(self) -> str:
-        """The device that the elements are on: always `"cpu"`."""
-        return "cpu"
+        """The device that the elements are on: `"cpu"`, or such as `"cuda:0"`."""
+        return device_of(self._bottom())
 
-    def to_device(self, device: Any, /, *, stream: Any = None) -> Array:
-        """This value itself: the only device is `"cpu"`."""
-        check_device(device)
+    def _bottom(self) -> Any:
+        """The array inside of this value, of any level."""
+        value = self.value
+        return value._bottom() if isinstance(value, Array) else value
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Self:
+        """These numbers on another device, as `to`."""
         if stream is not None:
-            raise user_error(ValueError, "The device 'cpu' has no streams", "Leave out `stream`.")
-        return self
+            raise user_error(
+                ValueError, "Numbers are moved in the current stream", "Leave out `stream`, or enter it: with stream:."
+            )
+        return self.to(device)
+
+    def cpu(self) -> Self:
+        """These numbers on the CPU, as `to`."""
+        return self.to("cpu")
 
     def __dlpack__(
         self,
@@ -303,11 +326,16 @@ class Array(ArrayMethods):
         would write to it, unless `copy=False` asks for the memory itself.
         """
         would_write = copy is None and str(sys._getframe(1).f_globals.get("__name__")).startswith("torch.")
+        if isinstance(self._bottom(), DeviceArray):
+            numbers = self._plain("Export by DLPack")
+            return numbers.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
         plain = self.__array__(copy=copy or would_write or max_version is None or max_version < (1, 0) or None)
         return plain.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return np.empty(0).__dlpack_device__()
+        numbers = self._bottom()
+        device: tuple[int, int] = (numbers if isinstance(numbers, DeviceArray) else np.empty(0)).__dlpack_device__()
+        return device
 
     # Changes in place: recorded as a functional update; afterwards this object is the new value.
 
@@ -411,12 +439,6 @@ def suggest_function() -> str | None:
     if hasattr(space, name):
         return f"This was {module}.{name}; use {where}.{name} instead"
     return f"This was in {module}; use what {where} has instead" if family in FAMILIES else None
-
-
-def check_device(device: Any) -> None:
-    """Raise for a device other than the CPU."""
-    if device not in (None, "cpu"):
-        raise user_error(ValueError, f"There is no device {device!r}", because="arrays are on 'cpu'.")
 
 
 def find_scipy_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:

@@ -7,9 +7,9 @@ other work, and everything takes several times as long.
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable
 from functools import cache, partial
-from pathlib import Path
 
 import numpy as np
 
@@ -35,9 +35,10 @@ def integer_bits() -> int:
 @cache
 def find_bundled() -> Blas | None:
     """The OpenBLAS of NumPy's wheels, which is loaded already."""
-    folder = Path(np.__file__).parent.parent / "numpy.libs"
-    for path in sorted(folder.glob("libscipy_openblas64_*")):
-        library = ctypes.CDLL(str(path))
+    folder = os.path.join(os.path.dirname(os.path.dirname(np.__file__)), "numpy.libs")
+    names = os.listdir(folder) if os.path.isdir(folder) else ()
+    for name in sorted(name for name in names if name.startswith("libscipy_openblas64_")):
+        library = ctypes.CDLL(os.path.join(folder, name))
         if hasattr(library, "scipy_dgemm_64_"):
             return Blas(partial(address_in, library), 64)
     return None

@@ -12,11 +12,14 @@ __all__ = ["GradientError", "TrackedValueError"]
 
 OURS = str(Path(__file__).parent.parent) + os.sep
 LIBRARIES = (
-    "array_api_compat", "array_api_strict", "arviz", "bokeh", "einops", "jax", "matplotlib", "mpl_toolkits", "narwhals",
-    "numpy", "opt_einsum", "pandas", "pint", "plotly", "polars", "scipy", "seaborn", "sklearn", "statsmodels", "sympy",
-    "torch", "uncertainties", "xarray",
+    "array_api_compat", "array_api_strict", "arviz", "bokeh", "dask", "distributed", "einops", "jax", "matplotlib",
+    "mpl_toolkits", "narwhals", "numpy", "opt_einsum", "pandas", "pint", "plotly", "polars", "scipy", "seaborn",
+    "sklearn", "statsmodels", "sympy", "torch", "uncertainties", "xarray",
 )  # fmt: skip
-STANDARD = ("copy.py", "functools.py", "pickle.py", "statistics.py", f"json{os.sep}")
+STANDARD = (
+    *("copy.py", "functools.py", "pickle.py", "statistics.py", "threading.py"),
+    *(f"concurrent{os.sep}", f"json{os.sep}"),
+)
 THEIRS = (
     *[f"-packages{os.sep}{name}{os.sep}" for name in LIBRARIES],
     *[os.path.dirname(os.__file__) + os.sep + name for name in STANDARD],
@@ -24,6 +27,7 @@ THEIRS = (
 )
 """Parts of the names of files of other libraries: an error is about the user's line that called them."""
 
+UNKNOWN_LINE = "<unknown>"
 E = TypeVar("E", bound=Exception)
 
 
@@ -41,8 +45,9 @@ def user_error(kind: type[E], what: str, do: str = "", *, because: str = "") -> 
     >>> print(user_error(ValueError, "axis=3 of an array of shape (2,)", "Use an axis below 1."))
     axis=3 of an array of shape (2,), at <doctest wengert.core.errors.user_error[0]>:1. Use an axis below 1.
     """
-    reason = f": {because}" if because else "."
-    return kind(f"{what}, at {user_line()}{reason}{do and ' ' + do}")
+    reason, line = f": {because}" if because else ".", user_line()
+    where = "" if line == UNKNOWN_LINE else f", at {line}"  # on a worker of a cluster, there is none
+    return kind(f"{what}{where}{reason}{do and ' ' + do}")
 
 
 def refuse_out(out: Any) -> None:
@@ -86,4 +91,4 @@ def user_line() -> str:
         if not filename.startswith(OURS) and not is_library(filename):
             return f"{filename}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]  # the outermost frame has no caller
-    return "<unknown>"
+    return UNKNOWN_LINE

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.devices import LIBRARIES, ArrayLibrary, DeviceArray, library_of
 from wengert.core.errors import TrackedValueError, user_error
 
 PROTOCOLS = ("__array__", "__dlpack__", "__array_interface__", "__cuda_array_interface__")
@@ -25,9 +26,11 @@ def is_foreign(x: Any) -> bool:
     return any(hasattr(x, protocol) for protocol in PROTOCOLS)
 
 
-def read_foreign(x: Any) -> np.ndarray:
-    """The numbers of another library's array, as a NumPy array."""
+def read_foreign(x: Any) -> Any:
+    """The numbers of another library's array: as a NumPy array, or where they are, as one of the device's library."""
     refuse_unreadable(x)
+    if not is_on_host(x):
+        return read_dlpack(x)
     try:
         array = np.asarray(x) if hasattr(x, "__array__") or not hasattr(x, "__dlpack__") else np.from_dlpack(x)
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
@@ -41,10 +44,13 @@ def read_foreign(x: Any) -> np.ndarray:
     return array
 
 
-def read_dlpack(x: Any) -> np.ndarray:
+def read_dlpack(x: Any) -> Any:
     """The memory of another library's array, by DLPack."""
     refuse_unreadable(x)
-    return np.from_dlpack(x)
+    library = dlpack_library(x)
+    found = np.from_dlpack(x) if library is None else library.numpy.from_dlpack(x)
+    library_of(found)
+    return found
 
 
 def refuse_unreadable(x: Any) -> None:
@@ -55,18 +61,18 @@ def refuse_unreadable(x: Any) -> None:
             f"A {class_name(x)} that requires a gradient met a value of wengert",
             because="its gradient would be lost. Pass its detach(), or make it a value with wg.tensor(t.detach()).",
         )
-    if not is_on_host(x):
+    if not is_on_host(x) and dlpack_library(x) is None:
         raise user_error(
             TypeError,
             f"A {class_name(x)} on another device than the CPU met a value of wengert",
-            "Copy it first: t.cpu(), or cupy.asnumpy(t).",
+            "Copy it first: t.cpu(). Values are on a GPU where CuPy is installed: pip install 'wengert[cuda]'.",
         )
 
 
 def refuse_objects(x: Any) -> None:
     """Raise for what NumPy would keep as an object or a string: a Decimal or Fraction, a dict, or a list of these."""
     for leaf in list_leaves(x):
-        if isinstance(leaf, np.ndarray | np.generic | int | float | complex) or leaf is None:
+        if isinstance(leaf, np.ndarray | np.generic | DeviceArray | int | float | complex) or leaf is None:
             continue
         if is_foreign(leaf):
             refuse_unreadable(leaf)
@@ -93,11 +99,25 @@ def class_name(x: Any) -> str:
     return f"{type(x).__module__.partition('.')[0]}.{type(x).__name__}".removeprefix("builtins.")
 
 
+def dlpack_library(x: Any) -> ArrayLibrary | None:
+    """The library for the device that an array of another one is on; None for the CPU, and where none is installed."""
+    if not hasattr(x, "__dlpack_device__"):
+        return None
+    number = dlpack_number(x)
+    return next((library for library in LIBRARIES.values() if number in library.dlpack and library.is_installed), None)
+
+
+def dlpack_number(x: Any) -> int | None:
+    """DLPack's number of the device that an array is on; None if DLPack does not know it."""
+    try:
+        number: int = x.__dlpack_device__()[0]
+    except (TypeError, ValueError, RuntimeError, BufferError):
+        return None
+    return number
+
+
 def is_on_host(x: Any) -> bool:
     """Whether the CPU can read the memory of an array."""
-    try:
-        return bool(x.__dlpack_device__()[0] in HOSTS)
-    except AttributeError:  # no DLPack
-        return not hasattr(x, "__cuda_array_interface__")
-    except (TypeError, ValueError, RuntimeError, BufferError):  # a device that DLPack does not know
-        return False
+    if hasattr(x, "__dlpack_device__"):
+        return dlpack_number(x) in HOSTS
+    return not hasattr(x, "__cuda_array_interface__")

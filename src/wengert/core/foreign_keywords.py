@@ -5,8 +5,10 @@ Functions that users of other systems call with these keywords collect what they
 
 from __future__ import annotations
 
+import dis
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any, NamedTuple, NoReturn
 
 from wengert.core.errors import user_error
@@ -27,10 +29,10 @@ KEYWORDS = {
     "dim1": Keyword("torch", "axis2"),
     "dimension": Keyword("jax.lax", "axis"),
     "unbiased": Keyword("torch", "ddof: ddof=1 is unbiased=True, and ddof=0, the default, is unbiased=False"),
-    "device": Keyword("torch, jax", "no device: arrays are on the CPU"),
+    "device": Keyword("torch, jax", "x.to(device) of the arguments: results are where they are"),
     "layout": Keyword("torch", "no layout: arrays are dense"),
     "memory_format": Keyword("torch", "no memory format: the layout in memory is not specified"),
-    "pin_memory": Keyword("torch", "no pin_memory: arrays are on the CPU"),
+    "pin_memory": Keyword("torch", "no pin_memory: no memory is pinned"),
     "generator": Keyword("torch", "rng = wg.random.default_rng(seed), and its methods"),
     "promote_integers": Keyword("jax.numpy", "dtype"),
     "in_dims": Keyword("torch.func", "in_axes"),
@@ -73,3 +75,30 @@ def refuse_sizes(make: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
         ) from error
     for keyword in kwargs.keys() & KEYWORDS.keys():
         raise keyword_error(name, keyword) from error
+
+
+HAS_LOAD_METHOD = sys.version_info < (3, 12)
+LOAD_METHOD = dis.opmap["LOAD_METHOD" if HAS_LOAD_METHOD else "LOAD_ATTR"]
+"""The instruction that reads an attribute in order to call it. From Python 3.12 on, a bit of LOAD_ATTR says so."""
+CACHE = dis.opmap.get("CACHE", 0)
+
+
+def refuse_size_call(frame: FrameType) -> None:
+    """Raise if the frame calls the attribute that it reads: `x.size(0)`, which Python has no useful error for.
+
+    An integer with a `__call__` would be no plain integer to NumPy, and change the dtype of `x.sum() / x.size`.
+    """
+    code, at = frame.f_code.co_code, frame.f_lasti
+    while code[at] == CACHE:  # of the instruction before it
+        at -= 2
+    if code[at] == LOAD_METHOD and (HAS_LOAD_METHOD or code[at + 1] & 1):
+        raise integer_call_error()
+
+
+def integer_call_error() -> TypeError:
+    """The error for a call of an integer, which is `x.size` as a rule."""
+    return user_error(
+        TypeError,
+        "'int' object is not callable: x.size is the number of elements, as in NumPy",
+        "In place of that of torch, write x.shape[0] for x.size(0), and x.shape for x.size().",
+    )

@@ -11,7 +11,10 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
+import numpy as np
+
 from wengert.core.array import Array
+from wengert.core.devices import ARRAY_CLASSES
 
 A = TypeVar("A", bound=Array)
 
@@ -56,6 +59,19 @@ def bottom_array(x: Any) -> Any:
     while isinstance(x, Array):
         x = x.value
     return x
+
+
+def numpy_of(*values: Any) -> Any:
+    """The module that makes arrays on the device of some values: NumPy, or that of the device's library.
+
+    Rules make their constants with it: `numpy_of(t).eye(3)`.
+    """
+    if ARRAY_CLASSES:
+        for x in values:
+            library = ARRAY_CLASSES.get(bottom_array(x).__class__)
+            if library is not None:
+                return library.numpy
+    return np
 
 
 def iterate_payloads(x: Any) -> Iterator[Any]:

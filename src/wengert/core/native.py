@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache, update_wrapper, wraps
 from importlib import import_module
@@ -41,6 +42,17 @@ CHEAP_ARRAY, MODERATE_ARRAY, EXPENSIVE_ARRAY = 1 << 18, 1 << 14, 1 << 13
 where kernels are faster than NumPy, with all that is around them. Arithmetic, roots and extremes are cheap: NumPy has
 vector code for them. Other operations of known cost, such as `where`, are moderate, and functions expensive.
 """
+WIDE_ARRAY = 1 << 17
+"""The same for kernels of functions that NumPy computes with vectors of 64 bytes: on one core they take 1 to 4 times as
+long, and they only gain by the cores that they run on.
+"""
+WIDE = frozenset(
+    (
+        *(np.exp, np.exp2, np.expm1, np.log, np.log2, np.log10, np.log1p, np.cbrt, np.power, np.tan),
+        *(np.arcsin, np.arccos, np.arctan, np.arctan2, np.sinh, np.cosh, np.tanh, np.arcsinh, np.arccosh, np.arctanh),
+    )
+)
+"""These functions; sine and cosine of doubles are not among them."""
 GROWING, GROWN = 1 << 11, 1 << 20
 """The least number of elements of an operand of arithmetic whose result may be larger than all operands, and the least
 of such a result in a large call: its rows are short.
@@ -102,7 +114,8 @@ def natively(
     def decorate(impl: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(impl)
         def run(*operands: Any, **params: Any) -> Any:
-            if operands[0].size * operands[-1].size >= LARGE and work(*operands, **params) >= LARGE:
+            is_large = operands[0].size * operands[-1].size >= LARGE and operands[0].__class__ is np.ndarray
+            if is_large and work(*operands, **params) >= LARGE:
                 found = run_natively(operation().primitive, operands, params)
                 if found is not None:
                     return found
@@ -136,6 +149,13 @@ def find_native(module: str, name: str) -> Callable[..., Any] | None:
     return found
 
 
+@cache
+def has_wide_functions() -> bool:
+    """Whether NumPy has functions for vectors of 64 bytes, and the processor has them: those of Intel, on Linux."""
+    features = getattr(np._core._multiarray_umath, "__cpu_features__", {})  # type: ignore[attr-defined]  # private
+    return sys.platform == "linux" and bool(features.get("AVX512_SKX"))
+
+
 def compile_time(operations: int) -> int:
     """The nanoseconds that NumPy spends on so many operations before they are compiled as one program."""
     return PAYS * (1 + operations // OPERATIONS_OF_KERNEL)
@@ -164,7 +184,8 @@ class LargeCalls:
         if size < self.least or (size < self.grown and not any(np.size(x) == size for x in operands)):
             return self.impl(*operands, **params)
         met_large = True
-        if IS_ON and self.primitive is not None:
+        is_left = self.impl in WIDE and size < WIDE_ARRAY and has_wide_functions()
+        if IS_ON and self.primitive is not None and not is_left:
             key = *[x.dtype.char if x.__class__ is np.ndarray else x.__class__ for x in operands], *params.values()
             spent = self.spent.get(key, 0)
             if spent != PAYS:

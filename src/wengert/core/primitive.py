@@ -20,10 +20,11 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.definition import Definition, Trial, needs
+from wengert.core.devices import ARRAY_CLASSES, DeviceArray, explain_devices, library_of, memory_advice
 from wengert.core.errors import TrackedValueError, user_error, user_line
 from wengert.core.facts import VIEW
 from wengert.core.foreign import is_foreign, read_foreign, refuse_objects
-from wengert.core.levels import highest_value
+from wengert.core.levels import bottom_array, highest_value
 from wengert.core.spec import PLAIN, Spec
 
 UNTRIED = Trial()
@@ -116,15 +117,22 @@ def register(primitive: Primitive) -> OperationFunction:
     return primitive.op
 
 
-LATE = ("control.branches", "control.loop", "ops.samples.counter_words", "ops.samples.draws")
+LATE = (
+    "control.branches",
+    "control.loop",
+    "ops.samples.counter_words",
+    "ops.samples.draws",
+    "distributed.operation",
+)
 """The modules whose operations are not registered by `import wengert`, but when they are first used."""
 
 
 def lookup(name: str) -> Primitive:
     """The primitive of this name."""
-    if name not in TABLE:
-        for module in LATE:
-            import_module(f"wengert.{module}")
+    for module in LATE:
+        if name in TABLE:
+            break
+        import_module(f"wengert.{module}")
     return OUTPUT if name == OUTPUT.name else TABLE[name]
 
 
@@ -159,22 +167,22 @@ def bind(primitive: Primitive) -> Any:
 
 
 def _bind_unary(primitive: Primitive) -> Callable[..., Any]:
-    impl = primitive.impl
-
     def op(x: Any, /) -> Any:
-        if isinstance(x, Array):
-            return x.process_unary(primitive, x.level, x)
         try:
-            return impl(x)
-        except TrackedValueError:
-            return op(stack_lists(x))
+            if isinstance(x, Array):
+                return x.process_unary(primitive, x.level, x)
+            run = primitive.impl  # a variable: faster than a call of an attribute
+            return run(x)
+        except ERRORS as error:
+            again = recover(error, primitive, (x,))
+            if again is None:
+                raise
+            return op(*again)
 
     return op
 
 
 def _bind_binary(primitive: Primitive) -> Callable[..., Any]:  # noqa: C901  # hot: no further calls per operation
-    impl = primitive.impl
-
     def op(x: Any, y: Any, /) -> Any:  # noqa: C901  # the same
         try:
             if isinstance(x, Array):
@@ -194,38 +202,34 @@ def _bind_binary(primitive: Primitive) -> Callable[..., Any]:  # noqa: C901  # h
                     if isinstance(x, Array):
                         return op(x, y)
                 return y.process_binary(primitive, y.level, x, y)
-        except ValueError as error:
-            locate(error, primitive, (x, y))
-            raise
-        try:
-            return impl(x, y)
-        except TrackedValueError:
-            return op(stack_lists(x), stack_lists(y))
+            run = primitive.impl
+            return run(x, y)
+        except ERRORS as error:
+            again = recover(error, primitive, (x, y))
+            if again is None:
+                raise
+            return op(*again)
 
     return op
 
 
 def _bind_one(primitive: Primitive) -> Callable[..., Any]:
-    impl = primitive.impl
-
     def op(x: Any, /, **params: Any) -> Any:
-        if isinstance(x, Array):
-            try:
-                return x.process(primitive, x.level, (x,), params)
-            except ValueError as error:
-                locate(error, primitive, (x,))
-                raise
         try:
-            return impl(x, **params)
-        except TrackedValueError:
-            return op(stack_lists(x), **params)
+            if isinstance(x, Array):
+                return x.process(primitive, x.level, (x,), params)
+            run = primitive.impl
+            return run(x, **params)
+        except ERRORS as error:
+            again = recover(error, primitive, (x,))
+            if again is None:
+                raise
+            return op(*again, **params)
 
     return op
 
 
 def _bind_any(primitive: Primitive) -> Callable[..., Any]:
-    impl = primitive.impl
-
     def op(*args: Any, **params: Any) -> Any:
         top: Any = None
         odd = False
@@ -235,45 +239,76 @@ def _bind_any(primitive: Primitive) -> Callable[..., Any]:
                     top = a
             elif a.__class__ not in PLAIN:
                 odd = True
-        if top is not None:
+        try:
+            if top is None:
+                return primitive.impl(*args, **params)
             if odd:
                 args = tuple(map(as_number, args))
                 top = highest_value(args)
-            try:
-                return top.process(primitive, top.level, args, params)
-            except ValueError as error:
-                locate(error, primitive, args)
+            return top.process(primitive, top.level, args, params)
+        except ERRORS as error:
+            again = recover(error, primitive, args)
+            if again is None:
                 raise
-        try:
-            return impl(*args, **params)
-        except TrackedValueError:
-            return op(*map(stack_lists, args), **params)
+            return op(*again, **params)
 
     return op
 
 
 def _bind_held(primitive: Primitive, in_mode: Callable[..., Any]) -> Callable[..., Any]:
-    impl = primitive.impl
-
     def op(*args: Any, **params: Any) -> Any:
         top = highest_value(args)
-        return impl(*args, **params) if top is None else in_mode(primitive, top, args, params)
+        return primitive.impl(*args, **params) if top is None else in_mode(primitive, top, args, params)
 
     return op
 
 
-def locate(error: ValueError, primitive: Primitive, args: Sequence[Any]) -> None:
+ERRORS = (TypeError, ValueError, MemoryError)
+
+
+def recover(error: Exception, primitive: Primitive, args: Sequence[Any]) -> Sequence[Any] | None:
+    """The operands that an operation is to run with instead, after an error; None if the error is to be raised.
+
+    A list that holds values is one value. The first array of a device's library makes that library known, and beside
+    such arrays, an array of NumPy without axes is a number.
+    """
+    if any(a.__class__ not in PLAIN and library_of(a) is not None for a in args):
+        return args
+    again = [stack_lists(a) if isinstance(a, list | tuple) and holds_value(a) else a for a in args]
+    if any(bottom_array(a).__class__ in ARRAY_CLASSES for a in args):
+        again = [a[()] if a.__class__ is np.ndarray and not a.ndim else a for a in again]
+    if any(a is not b for a, b in zip(args, again, strict=True)):
+        return again
+    if isinstance(error, TrackedValueError):
+        return None
+    explain_devices(error, primitive.name, [bottom_array(a) for a in args])
+    if isinstance(error, MemoryError) or (isinstance(error, ValueError) and highest_value(args) is not None):
+        locate(error, primitive, args)
+    return None
+
+
+def locate(error: ValueError | MemoryError, primitive: Primitive, args: Sequence[Any]) -> None:
     """Add a note to NumPy's error: the operation, the shapes of its arguments, and the user's line."""
     line = user_line()
     if line not in str(error) and not getattr(error, "__notes__", None):
         shapes = " and ".join(str(a.shape) for a in args if isinstance(a, SHAPED))
-        advice = "" if isinstance(error, np.linalg.LinAlgError) else " Reshape an operand, or insert axes: x[:, None]."
+        advice = (
+            memory_advice([bottom_array(a) for a in args])
+            if isinstance(error, MemoryError)
+            else ""
+            if isinstance(error, np.linalg.LinAlgError)
+            else " Reshape an operand, or insert axes: x[:, None]."
+        )
         error.add_note(f"This was {primitive.name} of shapes {shapes}, at {line}.{advice}")
 
 
+DISPATCHED = type(np.sort)
+"""The class of NumPy's functions that look for other libraries' arrays."""
+
+
 def plain_impl(primitive: Primitive) -> Callable[..., Any]:
-    """The implementation of an operation without native code for large arrays."""
-    impl: Callable[..., Any] = unwrap(primitive.impl)
+    """An operation's implementation without native code for large arrays. NumPy's functions follow its protocols."""
+    impl: Callable[..., Any] = unwrap(primitive.impl, stop=lambda f: isinstance(f, DISPATCHED))
     return impl
 
 
@@ -282,14 +317,14 @@ def gives_constants(primitive: Primitive) -> bool:
     return primitive.kind == "nondifferentiable" and not primitive.definition.filled_in
 
 
-SHAPED = (Array, np.ndarray, np.generic)
+SHAPED = (Array, np.ndarray, np.generic, DeviceArray)
 
 
 def as_constant(x: Any) -> Any:
     """A constant operand as modes take it: a list as one array, another library's array by its numbers."""
     if isinstance(x, list | tuple):
         return stack_lists(x)
-    if isinstance(x, SHAPED) or x.__class__ in PLAIN:
+    if isinstance(x, SHAPED) or x.__class__ in PLAIN or library_of(x) is not None:
         return x
     if hasattr(x, "tocsr"):
         raise user_error(

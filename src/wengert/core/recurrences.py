@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.levels import bottom_array
+from wengert.core.levels import bottom_array, numpy_of
 
 Recurrence = Callable[[int, Any], Any]
 """`(k, out) -> out[k]`, from the coefficients of lower order."""
@@ -56,9 +56,11 @@ def quotient_by(
 def power_of(x: Any, y: Any) -> Recurrence | None:
     """From `x * out' = y * x' * out`, for a constant exponent.
 
-    None for integers: their higher derivatives vanish, and x may be zero.
+    None for integers: their higher derivatives vanish, and x may be zero. None on devices, too.
     """
     exponent = y[0]
+    if numpy_of(exponent, x[0]) is not np:
+        return None  # to look at numbers of a device would be to wait for it
     integer = not isinstance(exponent, Array) and bool(np.all(exponent == np.rint(np.real(exponent))))
     if y[1] is not None or integer or not np.all(bottom_array(x[0])):
         return None  # the derivative is used instead, at a cost that is cubic in the order

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import sys
 from types import CodeType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from wengert.core.errors import OURS, is_library
 
@@ -85,6 +85,32 @@ def source() -> Source | None:
             return Source(code, frame.f_lasti, last == OPERATION)
         last = owner
         frame = frame.f_back  # type: ignore[assignment]  # the outermost frame has no caller
+    return None
+
+
+def captured_name(value: Any) -> str | None:
+    """The user's name for an object that the innermost running line outside this package may use: `X`, `model.weight`.
+
+    A name of the function comes before one of its module, and both before an attribute or a parameter of a module.
+    """
+    frame = sys._getframe(1)
+    while frame is not None and _owner(frame.f_code.co_filename) != THEM:
+        frame = frame.f_back  # type: ignore[assignment]  # the outermost frame has no caller
+    if frame is None:
+        return None
+    used = frame.f_code.co_names
+    known = dict(frame.f_locals) | {name: frame.f_globals[name] for name in used if name in frame.f_globals}
+    for name, found in known.items():
+        if found is value:
+            return name
+    for name, holder in known.items():
+        if hasattr(type(holder), "named_parameters"):
+            parts = dict(holder.named_parameters())
+        else:
+            parts = {part: getattr(holder, "__dict__", {}).get(part) for part in used}
+        for part, found in parts.items():
+            if found is value:
+                return part if name == "self" else f"{name}.{part}"
     return None
 
 

@@ -9,7 +9,7 @@ import numpy as np
 __all__ = ["Spec"]
 
 
-PLAIN = frozenset((np.ndarray, bool, int, float, complex, *np.sctypeDict.values()))
+PLAIN = {np.ndarray, bool, int, float, complex, *np.sctypeDict.values()}
 """Classes of arrays and numbers that need no conversion, and are leaves of trees; most constants have one of these."""
 
 UNKNOWN = -1

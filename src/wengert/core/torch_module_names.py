@@ -100,6 +100,16 @@ OTHERS: dict[str, dict[str, Ways]] = {
             "profiler": "wg.compile(f).report(x)",
         }
     },
+    "torch.utils.data": {
+        "Data": {
+            "DataLoader": "wg.data.Batches(data, batch_size, shuffle=True, rng=seed)",
+            "TensorDataset": "a tuple of arrays, (x, y)",
+            "Dataset": "arrays, or a function that returns an iterator of samples",
+            "IterableDataset": "a function that returns an iterator of samples",
+            "Subset": "arrays with an index, x[indices]",
+            "random_split": "wg.data.split(data, parts, rng=seed)",
+        }
+    },
 }
 """Of other modules of PyTorch."""
 

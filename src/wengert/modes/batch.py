@@ -7,6 +7,7 @@ its entry of the aspect `batching`, or in a loop.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Any
@@ -16,8 +17,9 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.axis_names import AXES, NamedAxis, name_of_level
 from wengert.core.errors import TrackedValueError, user_error
+from wengert.core.foreign_keywords import refuse_size_call
 from wengert.core.kinds import keep_params
-from wengert.core.levels import find_own, payloads
+from wengert.core.levels import find_own, numpy_of, payloads
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.modes import recording
@@ -56,6 +58,7 @@ class Batched(Array):
 
     @property
     def size(self) -> int:
+        refuse_size_call(sys._getframe(1))
         return math.prod(self.shape)
 
     @property
@@ -135,10 +138,11 @@ def run_in_loop(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool
     else:
         outs = [
             primitive.op(
-                *[np.zeros(v.shape[1:], v.dtype) if m else v for v, m in zip(values, mine, strict=True)], **params
+                *[numpy_of(v).zeros(v.shape[1:], v.dtype) if m else v for v, m in zip(values, mine, strict=True)],
+                **params,
             )
         ]
-        join = lambda results: np.zeros((0, *Spec.of(results[0]).shape), Spec.of(results[0]).dtype)
+        join = lambda results: numpy_of(results[0]).zeros((0, *Spec.of(results[0]).shape), Spec.of(results[0]).dtype)
     return join(outs) if primitive.outputs == 1 else tuple(map(join, zip(*outs, strict=True)))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.aspects import Aspect, primitive_of
 from wengert.core.kinds import keep_params
+from wengert.core.levels import numpy_of
 from wengert.core.primitive import Primitive, as_operand
 from wengert.ops.contraction.einsum import LETTERS, _einsum
 from wengert.ops.contraction.products import matmul
@@ -192,7 +193,7 @@ def add_row_index(
     key: Index, indices: Sequence[Any], mine: Sequence[bool], n: int, block: int
 ) -> tuple[Index, list[Any]]:
     """A key with batched arrays, for an array that has the batch too: element i reads row i."""
-    rows = np.arange(n).reshape(n, *(1,) * block)
+    rows = numpy_of(indices[list(mine).index(True)]).arange(n).reshape(n, *(1,) * block)
     spread = [Hole.ARRAY if isinstance(part, Hole) else part for part in key.key]
     return Index((Hole.ARRAY, *spread), key.repeats), [rows, *align_axes(indices, mine, block)]
 
@@ -266,7 +267,7 @@ def write_batch(
 ) -> Any:
     """Run scatter, set_at or add_at: write v at the indices of a key, in an array that has the batch."""
     if not n:
-        return target[0] if target else np.zeros((0, *params["shape"]), v.dtype)
+        return target[0] if target else numpy_of(v).zeros((0, *params["shape"]), v.dtype)
     key, moving = params["key"], mine[1:]
     axes = find_key_axes(key, element_ndims(indices, moving), x_ndim)
     v_ndim = ndim_of(v) - mine[0]

@@ -17,32 +17,38 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.array import Array, check_device
+from wengert.core.array import Array
+from wengert.core.devices import DeviceArray, make_on, move
 from wengert.core.errors import user_error
 from wengert.core.foreign import read_dlpack
 from wengert.core.foreign_keywords import refuse_sizes
 from wengert.core.kinds import describe
 from wengert.core.primitive import as_constant, holds_value, read_list, stack_lists
+from wengert.modes import recording
 from wengert.modes.tensor import adopt_array
-from wengert.ops.shape.casting import astype
+from wengert.ops.shape.casting import astype, to
 from wengert.ops.shape.reshaping import broadcast_to, reshape
 
 __all__ = ["arange", "array", "asarray", "empty", "eye", "from_dlpack", "full", "identity", "ones", "zeros"]
 
 
-def creation(function: Callable[..., Any], example: str = "") -> Callable[..., Any]:
-    """A NumPy function that makes an array, making a tensor; an example is written `zeros(2) -> tensor([0., 0.])`."""
+def creation(function: Callable[..., Any], example: str = "", is_uniform: bool = False) -> Callable[..., Any]:
+    """A NumPy function that makes an array, making a tensor; an example is written `zeros(2) -> tensor([0., 0.])`.
+
+    In a trace, an array whose elements are all equal is one number that is broadcast.
+    """
 
     @wraps(function)
-    def create(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
+    def create(*args: Any, requires_grad: bool = False, device: Any = None, **kwargs: Any) -> Any:
         try:
-            made = function(*args, **kwargs)
+            made = function(*args, **kwargs) if device is None else make_on(device, function, *args, **kwargs)
         except (TypeError, ValueError) as error:
-            check_device(kwargs.get("device"))
             refuse_sizes(function, args, kwargs, error)
             raise
         if isinstance(made, tuple):  # linspace(retstep=True)
             return adopt_array(made[0], requires_grad), *made[1:]
+        if is_uniform and made.size and recording.current_trace() is not None:
+            made = np.broadcast_to(made[(0,) * made.ndim], made.shape)
         return adopt_array(made, requires_grad)
 
     summary = f"As `numpy.{function.__name__}`, but a tensor; with `requires_grad`, a leaf that gets a gradient."
@@ -51,8 +57,8 @@ def creation(function: Callable[..., Any], example: str = "") -> Callable[..., A
     return create
 
 
-zeros = creation(np.zeros, "zeros(2) -> tensor([0., 0.])")
-ones = creation(np.ones, "ones(2) -> tensor([1., 1.])")
+zeros = creation(np.zeros, "zeros(2) -> tensor([0., 0.])", is_uniform=True)
+ones = creation(np.ones, "ones(2) -> tensor([1., 1.])", is_uniform=True)
 empty = creation(np.empty, "empty(2).shape -> (2,)")
 eye = creation(np.eye, "eye(2).tolist() -> [[1.0, 0.0], [0.0, 1.0]]")
 identity = creation(np.identity, "identity(2).tolist() -> [[1.0, 0.0], [0.0, 1.0]]")
@@ -67,10 +73,10 @@ def full(
     >>> full(2, 7.0)
     tensor([7., 7.])
     """
-    check_device(device)
     if not holds_value(fill_value):
-        return adopt_array(np.full(shape, fill_value, dtype, order), requires_grad)  # type: ignore[call-overload]  # NumPy checks it
+        return adopt_array(make_on(device, np.full, shape, fill_value, dtype, order), requires_grad)
     fill = stack_lists(fill_value)
+    fill = fill if device is None else to(fill, device)
     sizes = tuple(map(index, shape)) if isinstance(shape, list | tuple) else (index(shape),)
     return broadcast_to(fill if dtype is None else astype(fill, dtype), sizes)
 
@@ -85,17 +91,21 @@ def asarray(
     >>> asarray([1, 2])
     tensor([1, 2])
     """
-    check_device(device)
     if holds_value(obj):
         obj = stack_lists(obj)
+        obj = obj if device is None else to(obj, device)
         if copy is False and dtype is not None and obj.dtype != dtype:
             raise user_error(ValueError, f"asarray cannot change {obj.dtype} to {np.dtype(dtype)} without a copy")
         return (
             obj if dtype is None and not copy else astype(obj, obj.dtype if dtype is None else dtype, copy=bool(copy))
         )
     obj = obj if isinstance(obj, list | tuple) else as_constant(obj)
-    value = np.asarray(obj, dtype=dtype, copy=False) if copy is False else read_list(obj, dtype)
-    return adopt_array(value, requires_grad)
+    if isinstance(obj, DeviceArray):
+        value: Any = obj if dtype is None else obj.astype(dtype, copy=False)
+        value = value.copy() if value is obj and copy is not False else value
+    else:
+        value = np.asarray(obj, dtype=dtype, copy=False) if copy is False else read_list(obj, dtype)
+    return adopt_array(value if device is None else move(value, device), requires_grad)
 
 
 def array(
@@ -118,8 +128,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     >>> from_dlpack(np.array([1.0, 2.0]))
     tensor([1., 2.])
     """
-    check_device(device)
-    return asarray(x if isinstance(x, Array) else read_dlpack(x), copy=copy)
+    return asarray(x if isinstance(x, Array) else read_dlpack(x), device=device, copy=copy)
 
 
 def fftfreq(n: int, /, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:

@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from wengert.core import allocator
 from wengert.core.array import NO_PARAMS, Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import find_own, payloads
+from wengert.core.levels import find_own, numpy_of, payloads
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.modes import recording
@@ -185,7 +183,7 @@ def fit_tangent(t: Any, out: Any) -> Any:
     return t if t.shape == out.shape else broadcast_to(t, out.shape)
 
 
-def zeros_like(x: Any) -> np.ndarray:
-    """Zeros with the spec of a value, or with this spec."""
+def zeros_like(x: Any, *beside: Any) -> Any:
+    """Zeros with the spec of a value, on its device, or with this spec, on the device of other values."""
     spec = x if isinstance(x, Spec) else Spec.of(x)
-    return np.zeros(spec.shape, spec.dtype)
+    return numpy_of(x, *beside).zeros(spec.shape, spec.dtype)

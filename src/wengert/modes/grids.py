@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array, implements
+from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.modes.creation import asarray, creation
 from wengert.ops.elementwise.choices import where
@@ -54,7 +55,7 @@ def linspace(
     if not isinstance(start, Array) and not isinstance(stop, Array):
         return _linspace(start, stop, num, endpoint, retstep, dtype, axis, device=device, requires_grad=requires_grad)
     start, stop = as_operand(start), as_operand(stop)
-    share = np.linspace(0.0, 1.0, num, endpoint)
+    share = numpy_of(start, stop).linspace(0.0, 1.0, num, endpoint)
     ends = broadcast_arrays(start, stop)
     share = share.reshape(-1, *(1,) * ends[0].ndim)
     points = moveaxis(
@@ -108,7 +109,7 @@ def geomspace(
     if not isinstance(start, Array) and not isinstance(stop, Array):
         return _geomspace(start, stop, num, endpoint, dtype, axis, requires_grad=requires_grad)
     start, stop = as_operand(start), as_operand(stop)
-    share = np.linspace(0.0, 1.0, num, endpoint).reshape(-1, *(1,) * max(start.ndim, stop.ndim))
+    share = numpy_of(start, stop).linspace(0.0, 1.0, num, endpoint).reshape(-1, *(1,) * max(start.ndim, stop.ndim))
     points = moveaxis(where(share == 1.0, stop, start * power(stop / start, share)), 0, axis)
     return points if dtype is None else astype(points, dtype)
 
@@ -146,5 +147,5 @@ def kaiser(M: int, beta: Any, *, requires_grad: bool = False) -> Any:
         return _kaiser(M, beta, requires_grad=requires_grad)
     if M <= 1:
         return asarray(np.ones(max(M, 0)))
-    position = np.linspace(-1.0, 1.0, M)
+    position = numpy_of(beta).linspace(-1.0, 1.0, M)
     return i0(beta * np.sqrt(1.0 - position * position)) / i0(beta)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -11,6 +12,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
+from wengert.core.levels import numpy_of
 from wengert.core.primitive import OUTPUT
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass
@@ -42,14 +44,14 @@ def find_seeds(outputs: Sequence[Tensor], gradients: Sequence[Any], create_graph
                 "Check that no detach(), no_grad() or integer operation cut it off.",
             )
         if gradient is None:
-            if y.size != 1:
+            if math.prod(y.shape) != 1:
                 raise user_error(
                     GradientError,
                     f"backward from a value of shape {y.shape} needs `gradient`, an array of that shape (the vector of "
                     f"the vector-Jacobian product)",
                     "Only a single number needs none; y.sum().backward() may be what you want.",
                 )
-            t: Any = Tensor(np.ones(y.shape, y.dtype), y.level)
+            t: Any = Tensor(numpy_of(y).ones(y.shape, y.dtype), y.level)
         else:
             t = as_tensor(gradient)
             if t.shape != y.shape:

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
+from wengert.core.devices import DeviceArray
 from wengert.core.levels import copy_value
+from wengert.core.spec import PLAIN
 from wengert.modes import recording
 
-CHANGEABLE = (np.ndarray, Array)
+UNCHANGING = frozenset((type(None), *PLAIN)) - {np.ndarray}
+"""Classes of constants that nobody can change. Made before arrays on devices are known, which can be."""
 
 
 def protect(saved: tuple[Any, ...], constants: Sequence[Any]) -> tuple[Any, ...]:
@@ -26,6 +29,8 @@ def snapshot(value: Any) -> Any:
     """A copy that later assignments do not change."""
     if isinstance(value, np.ndarray):
         return value.copy() if value.flags.writeable or value.base is not None else value
+    if isinstance(value, DeviceArray):
+        return value.copy()
     if isinstance(value, Array):
         return recording.current_trace().value_of(value) if is_traced(value) else copy_value(value)
     return value

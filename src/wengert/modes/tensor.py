@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 
-from wengert.core.array import NO_PARAMS, Array, check_device
+from wengert.core.array import NO_PARAMS, Array
+from wengert.core.devices import DeviceArray, move
 from wengert.core.errors import GradientError, user_error
 from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.frozen import refuse_frozen
@@ -17,7 +18,7 @@ from wengert.core.primitive import Primitive, as_constant, holds_value, read_lis
 from wengert.core.subclasses import is_masked, refuse_subclass
 from wengert.modes import recording
 from wengert.modes.backward import conform
-from wengert.modes.in_place import CHANGEABLE, can_write_into, is_sole_owner, is_traced, protect, snapshot
+from wengert.modes.in_place import UNCHANGING, can_write_into, is_sole_owner, is_traced, protect, snapshot
 from wengert.modes.tape import Handle, Leaf, TapeNode, make_node, output_nodes
 from wengert.modes.tape_value import RETAIN, TapeValue
 from wengert.ops.indexing.subscripts import set_at
@@ -163,9 +164,10 @@ class Tensor(TapeValue):
         numbers = (
             repr(self.value)
             if self.level
-            else np.array2string(np.asarray(self.value), separator=", ", prefix="tensor(")
+            else np.array2string(np.asarray(move(self.value, "cpu")), separator=", ", prefix="tensor(")
         )
         details = "" if self.dtype in (np.float64, np.int64, np.bool_) else f", dtype={self.dtype}"
+        details += f", device={self.device!r}" if isinstance(self.value, DeviceArray) else ""
         if self.node is not None:
             details += ", requires_grad=True" if self.is_leaf else f", grad_fn={self.grad_fn}"
         return f"tensor({numbers}{details})"
@@ -229,7 +231,7 @@ def operations_of(  # noqa: C901  # hot: no further calls per operation
         if keep is None:
             return cls(out, level)
         saved = keep(out, x, y)
-        if isinstance(constant, CHANGEABLE):
+        if constant.__class__ not in UNCHANGING:
             saved = protect(saved, (constant,))
         if active:
             return cls(out, level, make_node(primitive, NO_PARAMS, (x_node, y_node), saved, out))
@@ -267,7 +269,7 @@ def split_operands(args: Iterable[Any], level: int) -> tuple[list[Any], list[Tap
         else:
             values.append(a)
             parents.append(None)
-            if isinstance(a, CHANGEABLE):
+            if a.__class__ not in UNCHANGING:
                 constants.append(a)
     return values, parents, constants
 
@@ -329,21 +331,24 @@ def tensor(
     """
     if foreign:
         refuse_keywords(foreign)
-    if device is not None:
-        check_device(device)
     if holds_value(data):
         values = data = stack_lists(data)
         while isinstance(data, Tensor) and data.node is None and not is_traced(data):
             data = data.value
         if isinstance(data, Array):
-            value: Tensor = astype(values, values.dtype if dtype is None else dtype)
+            value: Tensor = astype(values, values.dtype if dtype is None else dtype, device=device)
             return value
     if is_masked(data):
         refuse_subclass(data)
-    return adopt_array(read_list(data if isinstance(data, list | tuple) else as_constant(data), dtype), requires_grad)
+    data = data if isinstance(data, list | tuple) else as_constant(data)
+    if isinstance(data, DeviceArray):
+        numbers = data.copy() if dtype is None else data.astype(dtype)
+    else:
+        numbers = read_list(data, dtype)
+    return adopt_array(numbers if device is None else move(numbers, device), requires_grad)
 
 
-def adopt_array(value: np.ndarray, requires_grad: bool = False) -> Tensor:
+def adopt_array(value: Any, requires_grad: bool = False) -> Tensor:
     """A new tensor around an array that nothing else refers to; in a trace, a symbol."""
     if value.dtype.kind not in "biufc":
         raise user_error(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import user_error
+from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.modes.tensor import Tensor
 from wengert.nn.dropout import Dropout
@@ -117,7 +118,7 @@ class MultiheadAttention(Module):
         mask = join_masks(
             head_mask(attn_mask, (n, self.num_heads, length, keys)),
             padding_mask(key_padding_mask, (n, keys)),
-            causal_mask(length, keys) if is_causal and not is_only_causal else None,
+            numpy_of(query).asarray(causal_mask(length, keys)) if is_causal and not is_only_causal else None,
             q.dtype,
         )
         if need_weights or (self.dropout and self.training):

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from wengert.core.array import Array
+from wengert.core.devices import LIBRARIES, move
 from wengert.core.errors import user_error
+from wengert.core.levels import numpy_of
 from wengert.core.tree import Branch
 from wengert.modes import recording
 from wengert.modes.tensor import Tensor, tensor
@@ -198,30 +200,49 @@ class Module(Branch):
         function(self)
         return self
 
-    def to(self, dtype: Any) -> Self:
-        """Convert all parameters and buffers of floating-point numbers to a precision, in place; returns this module.
+    def to(self, dtype: Any = None, *, device: Any = None) -> Self:
+        """Move all parameters and buffers to a device, convert those of floating-point numbers to a precision.
+
+        In place; returns this module. `to("cuda")` names a device, `to("float64")` a precision.
 
         >>> from wengert.nn import Linear
         >>> Linear(2, 3).to("float64").weight.dtype
         dtype('float64')
         """
-        dtype = np.dtype(dtype)
+        if isinstance(dtype, str) and dtype.partition(":")[0] in ("cpu", *LIBRARIES):
+            dtype, device = None, dtype
+        if device is not None:
+            self._replace_numbers(lambda numbers: move(numbers, device))
+        return self if dtype is None else self._convert(np.dtype(dtype))
+
+    def cpu(self) -> Self:
+        """Move all parameters and buffers to the CPU, in place; returns this module."""
+        return self.to(device="cpu")
+
+    def _convert(self, dtype: np.dtype) -> Self:
         if dtype.kind not in "fc":
             raise user_error(TypeError, f"A module cannot have parameters of dtype {dtype}", "Use a floating dtype.")
+        self._replace_numbers(
+            lambda numbers: numbers.astype(dtype, copy=False) if numbers.dtype.kind == "f" else numbers
+        )
+        return self
+
+    def _replace_numbers(self, replace: Callable[[Any], Any]) -> None:
+        """Replace the numbers of all parameters and buffers, and of their gradients."""
         for t in (*self.parameters(), *self.buffers()):
-            if t.dtype.kind == "f" and t.dtype != dtype:
+            new = replace(t.value)
+            if new is not t.value:
                 is_live, gradient = t.requires_grad, t.grad
                 t.requires_grad = False
-                t.value, t.grad = t.numpy().astype(dtype), None
+                t.value, t.grad = new, None
                 t.requires_grad = is_live
-                t.grad = None if gradient is None else gradient.astype(dtype)
-        return self
+                t.grad = None if gradient is None else replace(gradient.value)
 
     # Weights by name.
 
     def state_dict(self) -> dict[str, np.ndarray]:
         """Copies of the numbers of parameters and buffers, by path. Shared tensors have each of their paths."""
-        return {path: t.detach().numpy().copy() for path, t in self._named_state()}
+        return {path: t.detach().cpu().numpy().copy() for path, t in self._named_state()}
 
     def _named_state(self) -> Iterator[tuple[str, Tensor]]:
         stack: list[tuple[str, Module]] = [("", self)]
@@ -243,7 +264,7 @@ class Module(Branch):
         known = dict(self._named_state())
         missing, unexpected, arrays = check_state(type(self).__name__, known, state, strict)
         for path, numbers in arrays.items():
-            known[path].data = Tensor(numbers)
+            known[path].data = Tensor(numpy_of(known[path]).asarray(numbers))
         return Keys(missing, unexpected)
 
     # The module as a tree.

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.errors import user_error
+from wengert.core.levels import numpy_of
 from wengert.modes.tensor import Tensor
 from wengert.nn.functional.affine import linear
 from wengert.nn.inputs import refuse_length, to_precision
@@ -88,7 +89,7 @@ def nonlinear_step(nonlinearity: str) -> str:
 def as_states(hx: Any, count: int, shape: Sequence[int], like: Tensor, layer: str) -> States:
     """The initial states: zeros if none are given, else of this shape."""
     if hx is None:
-        return (np.zeros(tuple(shape), like.dtype),) * count
+        return (numpy_of(like).zeros(tuple(shape), like.dtype),) * count
     given = (hx,) if count == 1 else tuple(hx)
     if len(given) != count:
         raise user_error(ValueError, f"{layer} was given {len(given)} initial states", "Pass a pair (h_0, c_0).")

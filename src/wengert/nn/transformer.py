@@ -142,8 +142,21 @@ class TransformerDecoderLayer(TransformerLayer):
         return self.add_part(x, self.feed_forward, self.norm3, self.dropout3)
 
 
-class TransformerEncoder(Module):
-    """A number of layers like a given one, one after the other, and a normalisation at the end if given.
+class LayerStack(Module):
+    """A number of layers like a given one, one after the other, and a normalisation at the end if given."""
+
+    def __init__(self, layer: TransformerLayer, num_layers: int, norm: Module | None):
+        self.layers, self.num_layers, self.norm = copies(layer, num_layers), num_layers, norm
+
+    def run_layers(self, x: Any, *others: Any) -> Any:
+        """What the layers make of x, each with the same other arguments."""
+        for layer in self.layers:
+            x = layer(x, *others)
+        return x if self.norm is None else self.norm(x)
+
+
+class TransformerEncoder(LayerStack):
+    """A number of encoder layers like a given one, and a normalisation at the end if given.
 
     >>> layer = TransformerEncoderLayer(8, 2, dim_feedforward=16, rng=0)
     >>> TransformerEncoder(layer, num_layers=2)(np.ones((5, 3, 8))).shape
@@ -151,17 +164,14 @@ class TransformerEncoder(Module):
     """
 
     def __init__(self, encoder_layer: TransformerEncoderLayer, num_layers: int, norm: Module | None = None):
-        self.layers, self.num_layers, self.norm = copies(encoder_layer, num_layers), num_layers, norm
+        super().__init__(encoder_layer, num_layers, norm)
 
     def forward(self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
-        x = src
-        for layer in self.layers:
-            x = layer(x, mask, src_key_padding_mask, is_causal)
-        return x if self.norm is None else self.norm(x)
+        return self.run_layers(src, mask, src_key_padding_mask, is_causal)
 
 
-class TransformerDecoder(Module):
-    """A number of layers like a given one, one after the other, and a normalisation at the end if given.
+class TransformerDecoder(LayerStack):
+    """A number of decoder layers like a given one, and a normalisation at the end if given.
 
     >>> layer = TransformerDecoderLayer(8, 2, dim_feedforward=16, rng=0)
     >>> TransformerDecoder(layer, num_layers=2)(np.ones((5, 3, 8)), np.ones((7, 3, 8))).shape
@@ -169,7 +179,7 @@ class TransformerDecoder(Module):
     """
 
     def __init__(self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None):
-        self.layers, self.num_layers, self.norm = copies(decoder_layer, num_layers), num_layers, norm
+        super().__init__(decoder_layer, num_layers, norm)
 
     def forward(
         self,
@@ -183,10 +193,7 @@ class TransformerDecoder(Module):
         memory_is_causal: bool = False,
     ) -> Any:
         masks = (tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
-        x = tgt
-        for layer in self.layers:
-            x = layer(x, memory, *masks, tgt_is_causal, memory_is_causal)
-        return x if self.norm is None else self.norm(x)
+        return self.run_layers(tgt, memory, *masks, tgt_is_causal, memory_is_causal)
 
 
 class Transformer(Module):

@@ -20,7 +20,7 @@ from wengert.ops.linear_algebra.sparse_matrix import is_sparse, sparse
 from wengert.ops.reductions import cumulative, extremes, logical, sums
 from wengert.ops.samples import sorting
 from wengert.ops.shape import editing, joining, rearranging, reshaping
-from wengert.ops.shape.casting import astype, cast, copy
+from wengert.ops.shape.casting import astype, cast, copy, to
 
 __all__: list[str] = []  # what it offers are the operators and methods of Array
 
@@ -198,6 +198,7 @@ METHODS: dict[str, Callable] = {
     "sum": sums.sum,
     "swapaxes": reshaping.swapaxes,
     "take": taking.take,
+    "to": to,
     "tobytes": _tobytes,
     "trace": rearranging.trace,
     "transpose": _transpose,

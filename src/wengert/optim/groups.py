@@ -30,6 +30,13 @@ def elements(numbers: Any, index: int | tuple[int, ...]) -> Any:
     return numbers[index] if isinstance(index, int) else tuple([numbers[i] for i in index])
 
 
+class Numbers(Tensor):
+    """The hyperparameters of a group that are numbers; they stay on the CPU."""
+
+    __slots__ = ()
+    is_passed_on = True
+
+
 class ParameterGroup(MutableMapping[str, Any]):
     """Parameters (`group["params"]`) and their hyperparameters, by name; `rule` is that of the optimiser, if any.
 
@@ -49,7 +56,7 @@ class ParameterGroup(MutableMapping[str, Any]):
             indices = tuple(range(len(numbers), len(numbers) + len(given)))
             self.index[name] = indices if given is value else indices[0]
             numbers += map(float, given)
-        self.numbers = Tensor(np.array(numbers))
+        self.numbers = Numbers(np.array(numbers))
         self.names = tuple(hyperparameters)
         self.own_settings = self.find_settings()
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wengert.core.levels import bottom_array
+from wengert.core.levels import bottom_array, numpy_of
 from wengert.modes import recording
 from wengert.modes.tensor import Tensor
 from wengert.structure.flat_tree import FlatTree
@@ -22,12 +22,12 @@ class ParameterVector:
 
     def get(self) -> np.ndarray:
         """A copy of the numbers of the parameters."""
-        return np.array(self.flat.vector([bottom_array(p) for p in self.params]))
+        return self.flat.vector([bottom_array(p) for p in self.params]).copy()
 
     def gradient(self) -> np.ndarray:
         """A copy of the gradients; zeros for parameters without one."""
-        grads = [np.zeros(p.shape, p.dtype) if p.grad is None else bottom_array(p.grad) for p in self.params]
-        return np.array(self.flat.vector(grads))
+        grads = [numpy_of(p).zeros(p.shape, p.dtype) if p.grad is None else bottom_array(p.grad) for p in self.params]
+        return self.flat.vector(grads).copy()
 
     def assign(self, vector: np.ndarray) -> None:
         """Set the parameters to the elements of a vector."""

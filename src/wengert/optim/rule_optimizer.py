@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from wengert.core.errors import user_error
+from wengert.core.levels import numpy_of
 from wengert.modes import recording
 from wengert.modes.tensor import Tensor
 from wengert.optim.functional import init_state, update_tree
@@ -36,7 +37,8 @@ class RuleOptimizer(Optimizer):
         state = self.state.setdefault(p, {})
         for name in group.settings.parts:
             if name not in state:
-                state[name] = Tensor(initial_part(name, group.values_now(), p.shape, p.dtype))
+                start = initial_part(name, group.values_now(), p.shape, p.dtype)
+                state[name] = Tensor(numpy_of(p).asarray(start))
         return state
 
     def step(self, closure: Callable[..., Any] | None = None) -> Any:
@@ -108,7 +110,7 @@ class RuleOptimizer(Optimizer):
     def state_dict(self) -> dict[str, Any]:
         """Copies of the state of each parameter, by its index, and the hyperparameters of each group."""
         state = {
-            i: {name: part.numpy().copy() for name, part in self.state[p].items()}
+            i: {name: part.cpu().numpy().copy() for name, part in self.state[p].items()}
             for i, p in enumerate(self.parameters())
             if p in self.state
         }

@@ -14,8 +14,9 @@ import numpy as np
 
 from wengert.control.values import match_given
 from wengert.core.array import Array
+from wengert.core.devices import is_array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import has_user_tensor, is_own
+from wengert.core.levels import has_user_tensor, is_own, numpy_of
 from wengert.core.primitive import SHAPED, as_operand
 from wengert.core.spec import PLAIN, Spec
 from wengert.core.subclasses import refuse_subclass
@@ -208,7 +209,7 @@ def hand_out_value(y: Any, level: int, given: Any) -> Any:
 def hand_out_copy(y: Any, level: int, given: Any) -> Any:
     """The same for results that the caller may write to before rules have read what they saved, which may be these."""
     found = hand_out_value(y, level, given)
-    return found.copy() if found.__class__ is np.ndarray else found
+    return found.copy() if is_array(found) else found
 
 
 def hand_out_aux(y: Any, level: int, given: Any) -> Any:
@@ -254,7 +255,7 @@ def hand_out_all(cotangents: Sequence[Any], inputs: Sequence[Any], given: Any, t
     results = []
     for t, x in zip(cotangents, inputs, strict=True):
         if t is None:
-            t = np.zeros(x.shape, x.dtype)
+            t = numpy_of(x).zeros(x.shape, x.dtype)
         t = hand_out(t, isinstance(x, Array) and has_user_tensor(x), given)
         if t.__class__ is np.ndarray:
             if id(t) in taken_ids:
@@ -264,7 +265,7 @@ def hand_out_all(cotangents: Sequence[Any], inputs: Sequence[Any], given: Any, t
     return results
 
 
-def zero_tangent(y: Any) -> np.ndarray:
+def zero_tangent(y: Any) -> Any:
     """The tangent of a result that does not depend on the inputs."""
     spec = Spec.of(y)
-    return np.zeros(spec.shape, spec.dtype if spec.dtype.kind in "fc" else float)
+    return numpy_of(y).zeros(spec.shape, spec.dtype if spec.dtype.kind in "fc" else float)

@@ -6,11 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any, Never
 
-import numpy as np
-
 from wengert.core.errors import GradientError, user_error
 from wengert.core.foreign_keywords import refuse_keywords
-from wengert.core.levels import has_user_tensor
+from wengert.core.levels import has_user_tensor, numpy_of
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure
 from wengert.transforms.boundary import (
@@ -43,6 +41,7 @@ def hessian(
 
     For each result it returns a tree of trees like the argument.
 
+    >>> import numpy as np
     >>> hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 3.0]))
     array([[6., 2.],
            [2., 0.]])
@@ -59,6 +58,7 @@ def hvp(f: Callable[..., Any], x: Any, v: Any) -> Any:
 
     It is the derivative of the gradient along v; the Hessian is not formed.
 
+    >>> import numpy as np
     >>> hvp(lambda x: (x**3).sum(), np.array([1.0, 2.0]), np.array([1.0, 0.0]))
     array([6., 0.])
     """
@@ -70,6 +70,7 @@ def vhp(f: Callable[..., Any], x: Any, v: Any) -> Any:
 
     It is the gradient of the derivative along v, by reverse over forward mode.
 
+    >>> import numpy as np
     >>> vhp(lambda x: (x**3).sum(), np.array([1.0, 2.0]), np.array([0.0, 1.0]))
     array([ 0., 12.])
     """
@@ -81,6 +82,7 @@ def hessian_diag(f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | No
 
     These are the second derivatives with respect to each element of the argument.
 
+    >>> import numpy as np
     >>> hessian_diag(lambda x: (x**3).sum())(np.array([1.0, 2.0]))
     array([ 6., 12.])
     """
@@ -96,6 +98,7 @@ def hessian_diag(f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | No
 def laplacian(f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None = None) -> Callable[P, Any]:
     """The function that computes the trace of the Hessian of `f`.
 
+    >>> import numpy as np
     >>> laplacian(lambda x: (x**3).sum())(np.array([1.0, 2.0]))
     np.float64(18.0)
     """
@@ -117,13 +120,13 @@ def second_derivatives(f: Callable[..., Any], chosen: Arguments, chunk_size: int
     structures: list[Structure] = []
 
     def run(tangents: Any) -> list[Any]:
-        line = [[t, np.zeros(t.shape)] for t in tangents]
+        line = [[t, numpy_of(t).zeros(t.shape)] for t in tangents]
         _, (_, second) = jet(lambda *leaves: chosen.call(f, leaves), chosen.leaves, line)
         leaves, structure = flatten_arrays(second)
         structures[:] = [structure]
         return [2.0 * c for c in leaves]
 
-    columns = run_each(run, basis(list(map(Spec.of, chosen.leaves))), chunk_size)
+    columns = run_each(run, basis(chosen.leaves, list(map(Spec.of, chosen.leaves))), chunk_size)
     return columns, structures[0]
 
 
@@ -133,6 +136,7 @@ def derivative(f: Callable[..., Any], n: int = 1) -> Callable[..., Any]:
     The argument is a number, and `f` may return any tree; or it is an array, on which `f` acts element by element.
     Taylor mode computes the derivative, at a cost that is quadratic in n.
 
+    >>> import numpy as np
     >>> derivative(np.sin, 2)(np.array([0.0, np.pi / 2]))
     array([ 0., -1.])
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Never
@@ -9,9 +10,10 @@ from typing import Any, Never
 import numpy as np
 
 from wengert.core.array import Array
+from wengert.core.devices import ARRAY_CLASSES
 from wengert.core.errors import GradientError, user_error
 from wengert.core.foreign_keywords import refuse_keywords
-from wengert.core.levels import new_level
+from wengert.core.levels import new_level, numpy_of
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.core.tree import LEAF
@@ -90,8 +92,9 @@ def make_value_and_gradient(
         tape = Tape(partial(chosen.call, f), chosen.leaves, chosen.call_arguments, has_aux)
         y = tape.result
         spec = scalar_spec(y, holomorphic)
+        xp = numpy_of(y) if ARRAY_CLASSES else np  # the path without devices is short
         found = hand_out_all(
-            tape.pull([y], [np.ones(spec.shape, spec.dtype) if spec.shape else spec.dtype.type(1)]),
+            tape.pull([y], [spec.dtype.type(1) if not spec.shape and xp is np else xp.ones(spec.shape, spec.dtype)]),
             chosen.leaves,
             chosen.call_arguments,
         )
@@ -131,7 +134,7 @@ def scalar_spec(y: Any, holomorphic: bool) -> Spec:
                 "of it.",
             )
         y = leaves[0]
-    if y.size != 1:
+    if math.prod(y.shape) != 1:
         raise user_error(
             GradientError,
             f"grad needs a function that returns one number; this one returned an array of shape {y.shape}",

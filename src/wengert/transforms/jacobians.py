@@ -11,7 +11,7 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.foreign_keywords import refuse_keywords
-from wengert.core.levels import has_user_tensor
+from wengert.core.levels import has_user_tensor, numpy_of
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten
 from wengert.ops.shape.joining import stack
@@ -159,7 +159,7 @@ class Jacobian(TransformedFunction[P]):
             structure[:] = [found]
             return leaves
 
-        columns = run_each(run, basis(list(map(Spec.of, chosen.leaves))), self.chunk_size)
+        columns = run_each(run, basis(chosen.leaves, list(map(Spec.of, chosen.leaves))), self.chunk_size)
         return unflatten_arrays(structure[0], [assemble_columns(column, chosen) for column in columns])
 
     def by_rows(self, chosen: Arguments, tape: Tape) -> Any:
@@ -169,9 +169,10 @@ class Jacobian(TransformedFunction[P]):
 
         def run(cotangents: Sequence[Any]) -> list[Any]:
             found = tape.pull(results, cotangents, retain=True)
-            return [np.zeros(x.shape, x.dtype) if t is None else t for t, x in zip(found, chosen.leaves, strict=True)]
+            pairs = zip(found, chosen.leaves, strict=True)
+            return [numpy_of(x).zeros(x.shape, x.dtype) if t is None else t for t, x in pairs]
 
-        return split_blocks(run_each(run, basis(specs), self.chunk_size), specs, structure, chosen)
+        return split_blocks(run_each(run, basis(results, specs), self.chunk_size), specs, structure, chosen)
 
     def by_colors(self, chosen: Arguments, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """One pass for each colour of the sparsity pattern."""
@@ -264,20 +265,23 @@ def run_each(
     """
     count = rows[0].shape[0] if rows else 0
     if not count:
-        return [np.zeros((0, *out.shape), out.dtype) for out in run([np.zeros(r.shape[1:], r.dtype)[()] for r in rows])]
+        outs = run([numpy_of(r).zeros(r.shape[1:], r.dtype)[()] for r in rows])
+        return [numpy_of(out).zeros((0, *out.shape), out.dtype) for out in outs]
     if chunk_size == 1 or count == 1:
         results = [run([row[i] for row in rows]) for i in range(count)]
         return [stack(column) for column in zip(*results, strict=True)]
     return run_batched(lambda *row: run(row), *flatten((tuple(rows), {})), chunk_size=chunk_size)[0]
 
 
-def basis(specs: Sequence[Spec]) -> list[np.ndarray]:
-    """The unit vectors of a space of several arrays: one array for each, whose first axis counts the vectors."""
+def basis(arrays: Sequence[Any], specs: Sequence[Spec]) -> list[Any]:
+    """The unit vectors of a space of several arrays: one array for each, whose first axis counts the vectors.
+
+    They have these specs, and are where the arrays are.
+    """
     total = sum(spec.size for spec in specs)
     vectors = []
-    for (start, stop), spec in zip(ranges(specs), specs, strict=True):
-        block = np.zeros((total, spec.size), spec.dtype)
-        block[range(start, stop), range(spec.size)] = 1
+    for (start, _), spec, array in zip(ranges(specs), specs, arrays, strict=True):
+        block = numpy_of(array).eye(total, spec.size, -start, spec.dtype)
         vectors.append(block.reshape(total, *spec.shape))
     return vectors
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from wengert.control.values import match_given
 from wengert.core import tree
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import is_own, new_level
+from wengert.core.levels import is_own, new_level, numpy_of
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.modes import recording
@@ -30,6 +28,7 @@ def jet(f: Callable[..., Any], primals: Sequence[Any], series: Sequence[Sequence
 
     `series` has a list of coefficients for each argument, from the first order on; the longest list gives the order.
 
+    >>> import numpy as np
     >>> value, (first, second) = jet(np.exp, [0.0], [[1.0, 0.0]])
     >>> float(value), float(first), float(second)
     (1.0, 1.0, 0.5)
@@ -101,12 +100,13 @@ def taylor(f: Callable[..., Any], x: Any, order: int, direction: Any = None) -> 
 
     By default the direction is one for each element of x.
 
+    >>> import numpy as np
     >>> [float(c) for c in taylor(np.sin, 0.0, 3)]
     [0.0, 1.0, 0.0, -0.16666666666666666]
     """
     if order < 1:
         raise user_error(ValueError, f"taylor needs an order of at least 1, not {order}")
     if direction is None:
-        direction = tree.map(lambda leaf: np.ones(Spec.of(leaf).shape), x)
+        direction = tree.map(lambda leaf: numpy_of(leaf).ones(Spec.of(leaf).shape), x)
     value, coefficients = jet(f, [x], [[direction, *[tree.map(zeros_like, x)] * (order - 1)]])
     return [value, *coefficients]

@@ -10,7 +10,7 @@ import numpy as np
 from wengert.control.checks import attach_checks
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import is_own, new_level, strip_level
+from wengert.core.levels import is_own, new_level, numpy_of, strip_level
 from wengert.core.primitive import OUTPUT, SHAPED, as_operand
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
@@ -180,7 +180,7 @@ def gradients(ys: Any, xs: Sequence[Symbol] | Symbol, grad_ys: Any = None) -> An
                 because="derivatives need floating-point numbers.",
             )
     found = pull_nodes([y.node for y in outs], seeds, [x.node for x in wanted], outs[0])
-    results = [np.zeros(x.shape, x.dtype) if t is None else t for x, t in zip(wanted, found, strict=True)]
+    results = [numpy_of(x).zeros(x.shape, x.dtype) if t is None else t for x, t in zip(wanted, found, strict=True)]
     results = [t if isinstance(t, Symbol) else Symbol(make_constant(t), outs[0].level, outs[0].extra) for t in results]
     return results[0] if single else results
 

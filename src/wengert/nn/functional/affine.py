@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import user_error
+from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.nn.functional.reductions import known_numbers
 from wengert.nn.large_calls import compiled_if_large
@@ -97,12 +98,14 @@ def embedding_bag(input: Any, weight: Any, offsets: Any = None, mode: str = "mea
     starts = known_numbers(as_operand(offsets))
     if starts is None or rows.ndim != 2:
         raise user_error(
-            ValueError, f"embedding_bag with offsets of indices of shape {rows.shape[:-1]}", "Give a vector of indices."
+            ValueError,
+            f"embedding_bag with offsets of indices of shape {rows.shape[:-1]}",
+            "Give a vector of indices, and offsets whose numbers are known, on the CPU.",
         )
     lengths = np.diff(np.append(starts, rows.shape[0]))
     bags = np.repeat(np.arange(len(starts)), lengths)
-    sums = add_at(np.zeros((len(starts), rows.shape[1]), rows.dtype), bags, rows)
-    return sums / np.maximum(lengths, 1)[:, None].astype(rows.dtype) if mode == "mean" else sums
+    sums = add_at(numpy_of(rows).zeros((len(starts), rows.shape[1]), rows.dtype), bags, rows)
+    return sums / numpy_of(rows).asarray(np.maximum(lengths, 1)[:, None].astype(rows.dtype)) if mode == "mean" else sums
 
 
 def refuse_outside(indices: Any, n: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import user_error
+from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.nn.functional.dropping import dropout
 from wengert.nn.large_calls import compiled_if_large
@@ -85,7 +86,7 @@ def attention_weights(
         mask = as_operand(mask)
         scores = where(mask, scores, -np.inf) if mask.dtype.kind == "b" else scores + astype(mask, scores.dtype)
     if is_causal:
-        scores = where(causal_mask(*scores.shape[-2:]), scores, -np.inf)
+        scores = where(numpy_of(scores).asarray(causal_mask(*scores.shape[-2:])), scores, -np.inf)
     return softmax_weights(scores, axis=(scores.ndim - 1,))
 
 

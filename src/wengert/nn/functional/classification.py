@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import user_error
+from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.nn.functional.reductions import (
     as_floats,
@@ -54,7 +55,7 @@ def one_hot(target: Any, num_classes: int = -1) -> Any:
             raise user_error(ValueError, "one_hot of a traced target does not know the largest", "Pass num_classes.")
         num_classes = int(numbers.max(initial=-1)) + 1
     check_classes("one_hot", target, num_classes)
-    return astype(equal(expand_dims(target, -1), np.arange(num_classes)), np.int64)
+    return astype(equal(expand_dims(target, -1), numpy_of(target).arange(num_classes)), np.int64)
 
 
 def class_indices(name: str, target: Any) -> Any:
@@ -299,7 +300,7 @@ def multi_margin_loss(
     targets = Targets("multi_margin_loss", input, target, weight, ignore_index=-1)
     axis, classes = targets.axis, input.shape[targets.axis]
     score = expand_dims(targets.pick(input), axis)
-    others = logical_not(equal(expand_dims(targets.indices, axis), np.arange(classes)))
+    others = logical_not(equal(expand_dims(targets.indices, axis), numpy_of(targets.indices).arange(classes)))
     excess = relu(where(others, margin - score + input, 0.0))
     loss = sum_(excess if p == 1 else square(excess), axis) / classes
     weights = None if weight is None else targets.weights(input)

@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert.control.iteration import scan
 from wengert.core.errors import user_error
+from wengert.core.levels import numpy_of
 from wengert.nn.functional.classification import class_indices
 from wengert.nn.functional.reductions import as_floats, check_classes, check_reduction, known_numbers, reduce_loss
 from wengert.ops.elementwise.choices import maximum, where
@@ -82,7 +83,9 @@ def target_rows(targets: Any, lengths: Any, n: int, blank: int) -> tuple[Any, An
         numbers = known_numbers(class_indices("ctc_loss", lengths))
         if numbers is None:
             raise user_error(
-                ValueError, "ctc_loss has targets one after the other, of lengths that are traced", "Pass rows (N, S)."
+                ValueError,
+                "ctc_loss has targets one after the other, of lengths that are not known",
+                "Pass rows (N, S), or lengths on the CPU that are not traced.",
             )
         numbers = numbers.reshape(-1)
         if numbers.sum() != targets.shape[0]:
@@ -101,7 +104,7 @@ def target_rows(targets: Any, lengths: Any, n: int, blank: int) -> tuple[Any, An
             ValueError, f"ctc_loss has targets of shape {targets.shape}, for a batch of {n}", f"Pass rows: ({n}, S)."
         )
     lengths = checked_lengths(lengths, n, targets.shape[1], "target_lengths")
-    return where(less(np.arange(targets.shape[1]), expand_dims(lengths, 1)), targets, blank), lengths
+    return where(less(numpy_of(lengths).arange(targets.shape[1]), expand_dims(lengths, 1)), targets, blank), lengths
 
 
 def extend_labels(targets: Any, blank: int) -> Any:
@@ -109,12 +112,12 @@ def extend_labels(targets: Any, blank: int) -> Any:
     n, length = targets.shape
     blanks = full_like(targets, blank)
     pairs = reshape(stack([blanks, targets], axis=2), (n, 2 * length))
-    return concatenate([pairs, np.full((n, 1), blank, targets.dtype)], axis=1)
+    return concatenate([pairs, numpy_of(pairs).full((n, 1), blank, targets.dtype)], axis=1)
 
 
 def shift_right(x: Any, by: int) -> Any:
     """The columns of x moved to the right; the first ones are impossible."""
-    return concatenate([np.full((x.shape[0], by), -np.inf, x.dtype), x[:, : x.shape[1] - by]], axis=1)
+    return concatenate([numpy_of(x).full((x.shape[0], by), -np.inf, x.dtype), x[:, : x.shape[1] - by]], axis=1)
 
 
 def log_likelihood(log_probs: Any, labels: Any, inputs: Any, lengths: Any, blank: int) -> Any:
@@ -122,10 +125,11 @@ def log_likelihood(log_probs: Any, labels: Any, inputs: Any, lengths: Any, blank
     steps, n, _ = log_probs.shape
     size = labels.shape[1]
     scores = log_probs[:, np.arange(n)[:, None], labels]
-    position, last = np.arange(size), expand_dims(2 * lengths, 1)
+    xp = numpy_of(log_probs)
+    position, last = xp.arange(size), expand_dims(2 * lengths, 1)
     differs = not_equal(labels[:, 2:], labels[:, : max(size - 2, 0)])
     skips = concatenate(
-        [np.zeros((n, min(2, size)), bool), logical_and(not_equal(labels[:, 2:], blank), differs)], axis=1
+        [xp.zeros((n, min(2, size)), bool), logical_and(not_equal(labels[:, 2:], blank), differs)], axis=1
     )
 
     def step(state: Any, slices: Any) -> tuple[Any, None]:
@@ -135,7 +139,7 @@ def log_likelihood(log_probs: Any, labels: Any, inputs: Any, lengths: Any, blank
         return where(less(t, expand_dims(inputs, 1)), new, state), None
 
     start = where(logical_and(position < 2, less_equal(position, last)), scores[0], -np.inf)
-    state, _ = scan(step, start, (scores[1:], np.arange(1, steps))) if steps > 1 else (start, None)
+    state, _ = scan(step, start, (scores[1:], xp.arange(1, steps))) if steps > 1 else (start, None)
     ends = where(logical_and(less_equal(position, last), less_equal(last - 1, position)), state, -np.inf)
     empty = where(equal(lengths, 0), 0.0, astype(-np.inf, log_probs.dtype))
     return where(equal(inputs, 0), empty, logsumexp(ends, axis=1))

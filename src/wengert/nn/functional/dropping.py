@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from wengert.core.devices import device_of
 from wengert.core.errors import user_error
+from wengert.core.levels import bottom_array, numpy_of
 from wengert.core.primitive import as_operand
 from wengert.nn.inputs import refuse_axes
 from wengert.ops.elementwise.choices import where
+from wengert.ops.shape.casting import to
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d"]
 
@@ -66,7 +71,7 @@ def alpha_dropout(input: Any, p: float = 0.5, training: bool = True, *, rng: Any
     refuse_probability(p)
     keep = 1.0 - p
     scale = (keep * (1.0 + p * SELU_LIMIT**2)) ** -0.5 if keep else 0.0
-    is_kept = draw_uniform(rng, x.shape, x.dtype) < keep
+    is_kept = draw_uniform(rng, x, x.shape) < keep
     return where(is_kept, x, SELU_LIMIT) * scale - scale * p * SELU_LIMIT
 
 
@@ -84,15 +89,19 @@ def drop(x: Any, p: float, shape: tuple[int, ...], rng: Any) -> Any:
         raise user_error(
             TypeError, f"dropout takes floating-point numbers, and was given {x.dtype}", "Convert with x.astype(float)."
         )
-    is_kept = draw_uniform(rng, shape, x.dtype) < 1.0 - p
+    is_kept = draw_uniform(rng, x, shape) < 1.0 - p
     return where(is_kept, x * (1.0 / (1.0 - p) if p < 1.0 else 0.0), 0.0)
 
 
-def draw_uniform(rng: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Numbers between 0 and 1. The generators are imported here, so that layers without draws do not wait for them."""
+def draw_uniform(rng: Any, x: Any, shape: tuple[int, ...]) -> Any:
+    """Numbers between 0 and 1, of the dtype and on the device of x; they are drawn on the CPU.
+
+    The generators are imported here, so that layers without draws do not wait for them.
+    """
     from wengert.random.counter_generator import counter_rng
 
-    return counter_rng(rng).random(shape, dtype)
+    drawn = counter_rng(rng).random(shape, x.dtype)
+    return drawn if numpy_of(x) is np else to(drawn, device_of(bottom_array(x)))
 
 
 def refuse_probability(p: float) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import user_error
+from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.nn.inputs import refuse_axes
 from wengert.ops.contraction.products import matmul
@@ -229,6 +230,7 @@ def avg_pool(
     if any(map(any, layout.widths)):
         x = pad(x, [(0, 0)] * (x.ndim - ndim) + layout.widths)
     divisor = layout.counts(count_include_pad) if divisor_override is None else divisor_override
+    divisor = numpy_of(x).asarray(divisor) if isinstance(divisor, np.ndarray) else divisor
     total = window_sum(x, windows=layout.windows)
     return total / (divisor if isinstance(divisor, int) else divisor.astype(x.dtype))
 
@@ -256,7 +258,7 @@ def adaptive_avg_pool(ndim: int, input: Any, output_size: Sizes) -> Any:
         return window_sum(x, windows=windows) / math.prod(map(len, windows))
     for axis, (n, count) in enumerate(zip(lengths, counts, strict=True), x.ndim - ndim):
         if n != count:
-            matrix = averaging_matrix(n, count).astype(x.dtype)
+            matrix = numpy_of(x).asarray(averaging_matrix(n, count).astype(x.dtype))
             x = moveaxis(matmul(moveaxis(x, axis, -1), matrix.T), -1, axis)
     return x
 
@@ -274,7 +276,7 @@ def pick_largest(x: Any, windows: Windows, widths: list[tuple[int, int]], return
         return out
     numbers = np.arange(math.prod(lengths)).reshape(lengths)
     numbers = np.pad(numbers, widths) if is_padded else numbers
-    return out, window_pick(np.broadcast_to(numbers, x.shape), decides, windows=windows)
+    return out, window_pick(numpy_of(x).broadcast_to(numpy_of(x).asarray(numbers), x.shape), decides, windows=windows)
 
 
 class Layout:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import user_error
+from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.nn.functional.pooling import adaptive_avg_pool
 from wengert.ops.indexing.taking import take
@@ -105,7 +106,7 @@ def resample(x: Any, axis: int, count: int, step: float, mode: str, align_corner
     weights = cubic_weights(part) if mode == "bicubic" else {0: 1.0 - part, 1: part}
     shape = (-1,) + (1,) * (x.ndim - axis - 1)
     return sum(
-        take(x, np.clip(start + offset, 0, n - 1), axis) * weight.reshape(shape).astype(x.dtype)
+        take(x, np.clip(start + offset, 0, n - 1), axis) * numpy_of(x).asarray(weight.reshape(shape).astype(x.dtype))
         for offset, weight in weights.items()
     )
 
@@ -197,6 +198,8 @@ def fold(
     x = as_operand(input)
     sizes = each_axis(kernel_size, 2, "fold: kernel_size")
     shape = (*x.shape[:-2], x.shape[-2] // math.prod(sizes), *each_axis(output_size, 2, "fold: output_size"))
-    _, pull = vjp(lambda image: unfold(image, kernel_size, dilation, padding, stride), np.zeros(shape, x.dtype))
+    _, pull = vjp(
+        lambda image: unfold(image, kernel_size, dilation, padding, stride), numpy_of(x).zeros(shape, x.dtype)
+    )
     (images,) = pull(x)
     return images

@@ -17,6 +17,7 @@ from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
 from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.kinds import case, keep_params, multilinear
+from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.arithmetic import add, multiply, remainder, subtract
@@ -183,7 +184,7 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, i
         return out
     if initial != 0:
         raise user_error(ValueError, "`initial` must be None or 0")
-    return concatenate([np.zeros((*out.shape[:axis], 1, *out.shape[axis + 1 :]), out.dtype), out], axis)
+    return concatenate([numpy_of(out).zeros((*out.shape[:axis], 1, *out.shape[axis + 1 :]), out.dtype), out], axis)
 
 
 def _trapezoids(y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, int]:
@@ -275,7 +276,7 @@ def polyval(p: Any, x: Any) -> Any:
     np.int64(8)
     """
     p, x = as_operand(p), as_operand(x)
-    y = np.zeros(x.shape, x.dtype)[()]
+    y = numpy_of(x, p).zeros(x.shape, x.dtype)[()]
     for coefficient in unstack(p):
         y = add(multiply(y, x), coefficient)
     return y if p.shape[0] else zeros_like(x)
@@ -293,7 +294,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
         raise user_error(ValueError, f"vander needs a vector, and got shape {x.shape}")
     x = astype(x, np.promote_types(x.dtype, int), copy=False)
     N = x.size if N is None else N
-    ones = np.ones((x.size, min(N, 1)), x.dtype)
+    ones = numpy_of(x).ones((x.size, min(N, 1)), x.dtype)
     powers = cumprod(concatenate([ones, broadcast_to(expand_dims(x, 1), (x.size, max(N - 1, 0)))], 1), 1)
     return powers if increasing else flip(powers, 1)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import TrackedValueError, user_error
+from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.ops.calculus.differences import convolve, inexact, vander
 from wengert.ops.contraction.products import outer
@@ -47,7 +48,7 @@ def _coefficients(name: str, *polynomials: Any) -> list:
 def _align(operation: Callable, name: str, a1: Any, a2: Any) -> Any:
     a1, a2 = _coefficients(name, a1, a2)
     n = max(a1.size, a2.size)
-    a1, a2 = [a if a.size == n else concatenate([np.zeros(n - a.size, a.dtype), a]) for a in (a1, a2)]
+    a1, a2 = [a if a.size == n else concatenate([numpy_of(a).zeros(n - a.size, a.dtype), a]) for a in (a1, a2)]
     return operation(a1, a2)
 
 
@@ -103,7 +104,7 @@ def polydiv(u: Any, v: Any) -> tuple:
         factor = rest[:1] / divisor[:1]
         quotient.append(factor)
         rest = concatenate([rest[1:n] - factor * divisor[1:], rest[n:]])
-    zero = np.zeros(1, dtype)
+    zero = numpy_of(rest).zeros(1, dtype)
     return concatenate(quotient or [zero]), rest if rest.size else zero
 
 
@@ -118,7 +119,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     if m < 0:
         raise user_error(ValueError, "The order of a derivative cannot be negative", "Use polyint.")
     for _ in range(int(m)):
-        p = multiply(p[:-1], np.arange(p.size - 1, 0, -1))
+        p = multiply(p[:-1], numpy_of(p).arange(p.size - 1, 0, -1))
     return p
 
 
@@ -134,11 +135,13 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     (p,) = _coefficients("polyint", p)
     if m < 0:
         raise user_error(ValueError, "The order of an integral cannot be negative", "Use polyder.")
-    k = atleast_1d(as_operand(0.0 if k is None else k))
+    k = numpy_of(p).zeros(1) if k is None else atleast_1d(as_operand(k))
     if k.size not in (1, *range(m, max(m, k.size) + 1)):
         raise user_error(ValueError, f"polyint needs one constant, or {m} of them, and got {k.size}")
     for i in range(int(m)):
-        p = concatenate([p / np.arange(p.size, 0, -1), getitem(k, slice(i, i + 1) if k.size > 1 else slice(None))])
+        p = concatenate(
+            [p / numpy_of(p).arange(p.size, 0, -1), getitem(k, slice(i, i + 1) if k.size > 1 else slice(None))]
+        )
     return p
 
 
@@ -163,7 +166,7 @@ def poly(seq_of_zeros: Any) -> Any:
         )
     is_real = zeros.dtype.kind != "c"
     zeros = inexact(eigvals(zeros) if zeros.ndim == 2 else zeros)
-    one = np.ones(1, zeros.dtype)
+    one = numpy_of(zeros).ones(1, zeros.dtype)
     coefficients = one
     for zero in unstack(zeros):
         coefficients = convolve(coefficients, concatenate([one, -reshape(zero, (1,))]))
@@ -193,10 +196,12 @@ def roots(p: Any) -> Any:
         return np.zeros(0)
     at_zero = p.size - 1 - int(nonzeros[-1])
     p = getitem(p, slice(int(nonzeros[0]), int(nonzeros[-1]) + 1))
-    trailing = np.zeros(at_zero, np.result_type(p.dtype, np.complex64))
+    trailing = numpy_of(p).zeros(at_zero, np.result_type(p.dtype, np.complex64))
     if p.size < 2:
         return trailing
-    found = eigvals(concatenate([expand_dims(-p[1:] / p[0], 0), np.eye(p.size - 2, p.size - 1, dtype=p.dtype)]))
+    found = eigvals(
+        concatenate([expand_dims(-p[1:] / p[0], 0), numpy_of(p).eye(p.size - 2, p.size - 1, dtype=p.dtype)])
+    )
     return concatenate([found, trailing]) if at_zero else found
 
 

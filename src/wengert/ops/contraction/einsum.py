@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.array import Array, implements
+from wengert.core.devices import as_payload
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, multilinear
 from wengert.core.native import for_products
@@ -90,7 +91,7 @@ def _contract(x: Any, y: Any, subscripts: str) -> Any:
     x_order, y_order, out_order, stack, rows, columns, is_exchanged = plan
     if is_exchanged:
         x, y = y, x
-    x, y = np.asarray(x), np.asarray(y)
+    x, y = as_payload(x), as_payload(y)
     if plan.is_plain:
         return multiply_matrices(x.T if x_order[0] else x, y.T if y_order[0] else y)
     if len(x_order) == stack + rows:  # nothing is summed
@@ -105,7 +106,7 @@ def _contract(x: Any, y: Any, subscripts: str) -> Any:
 
 def _blocks(x: np.ndarray, stack: int, matrix: tuple[int, int]) -> np.ndarray:
     x = x.reshape(x.shape[:stack] + matrix)
-    return x if x.itemsize in x.strides[-2:] else np.ascontiguousarray(x)  # BLAS needs rows or columns without gaps
+    return x if x.itemsize in x.strides[-2:] else x.copy()  # BLAS needs rows or columns without gaps
 
 
 @lru_cache(4096)

@@ -16,6 +16,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from wengert.core.array import implements
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, describe, keep_params, multilinear
+from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.contraction.einsum import multiply_matrices, tensordot
@@ -246,7 +247,7 @@ def _vectors_last(x: Any, axis: int, name: str) -> Any:
 
 def _in_space(x: Any) -> Any:
     """Vectors of the plane with a third component of zero."""
-    return x if x.shape[-1] == 3 else concatenate((x, np.zeros((*x.shape[:-1], 1), x.dtype)), axis=-1)
+    return x if x.shape[-1] == 3 else concatenate((x, numpy_of(x).zeros((*x.shape[:-1], 1), x.dtype)), axis=-1)
 
 
 describe(

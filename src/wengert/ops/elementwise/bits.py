@@ -10,6 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from wengert.core.array import implements
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, describe, elementwise, general, keep_params, nondifferentiable
+from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.complex_numbers import absolute, imag, real
@@ -123,7 +124,7 @@ def _bytes_along(name: str, a: Any, axis: int | None, bitorder: str) -> tuple[An
     if bitorder not in _SHIFTS:
         raise user_error(ValueError, f"'bitorder' must be 'little' or 'big', not {bitorder!r}")
     a, axis = (ravel(a), 0) if axis is None else (a, normalize_axis_index(axis, a.ndim))
-    return moveaxis(a, axis, -1), axis, _SHIFTS[bitorder]
+    return moveaxis(a, axis, -1), axis, numpy_of(a).asarray(_SHIFTS[bitorder])
 
 
 @implements(np.packbits)

@@ -28,7 +28,8 @@ UNIT = (-0.9, 0.9)
 def _infinite_if_zero(size: Any) -> Any:
     """A denominator that is infinite where it would be 0.
 
-    At the kink of a modulus or an angle, it makes derivatives of all orders zero.
+    At the kink of a modulus or an angle, it makes derivatives of all orders zero. Complex numbers are multiplied with
+    its reciprocal: divided by it, they would be NaN on a GPU.
     """
     return where(equal(size, 0), math.inf, size)
 

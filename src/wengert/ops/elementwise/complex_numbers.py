@@ -21,7 +21,7 @@ __all__ = ["abs", "absolute", "angle", "conj", "conjugate", "fabs", "imag", "nan
 absolute = elementwise(
     "absolute",
     np.absolute,
-    lambda t, x: t * sign(x) if x.dtype.kind != "c" else t * conj(x) / _infinite_if_zero(absolute(x)),
+    lambda t, x: t * sign(x) if x.dtype.kind != "c" else t * conj(x) * (1.0 / _infinite_if_zero(absolute(x))),
     real_output=True,
     domain=POSITIVE,
     singular={(0.0,): (0.0,), (-2.0,): (-1.0,)},
@@ -39,7 +39,7 @@ def sign(x: Any, /) -> Any:
     """
     if as_operand(x).dtype.kind != "c" or not (isinstance(x, Array) and x.has_derivative):
         return _sign(x)
-    return x / _infinite_if_zero(absolute(x))
+    return x * (1.0 / _infinite_if_zero(absolute(x)))
 
 
 @implements(np.nan_to_num)
@@ -70,7 +70,7 @@ imag = elementwise("imag", np.imag, lambda t: t * -1j, real_output=True, facts=F
 _angle = elementwise(
     "angle",
     np.angle,
-    lambda t, x: t * -1j * conj(x) / _infinite_if_zero(real(x * conj(x))),
+    lambda t, x: t * -1j * conj(x) * (1.0 / _infinite_if_zero(real(x * conj(x)))),
     real_output=True,
     domain=POSITIVE,
     singular={(0.0,): (0.0,)},

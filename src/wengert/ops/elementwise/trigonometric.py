@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import implements
+from wengert.core.devices import as_payload
 from wengert.core.facts import FLAT
 from wengert.core.kinds import describe, elementwise
 from wengert.core.primitive import as_operand
@@ -64,7 +65,7 @@ def _sinc_derivative(x: Any, order: int) -> Any:
     """
     if order == 0:
         return np.sinc(x)
-    x = np.asarray(x)
+    x = as_payload(x)
     near = np.abs(x) < 1.0 + order / 4.0
     far = np.where(near, 1.0, x)
     value = np.sinc(far)

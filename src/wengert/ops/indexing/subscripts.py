@@ -16,6 +16,7 @@ from wengert.core.errors import user_error
 from wengert.core.facts import MOVES, PART
 from wengert.core.infer import data_dependent_shape
 from wengert.core.kinds import case, linear, nondifferentiable
+from wengert.core.levels import numpy_of
 from wengert.core.native import for_keys
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
@@ -221,7 +222,10 @@ _set_at: Callable = linear(
     lambda t, indices, key: _set_at(t, 0.0, *indices, key=key, reuse=False),
     _pull_written,
     inputs=("x", "v", "*indices"),
-    dead=(lambda t, indices, key: _set_at(np.zeros(t.shape, bool), True, *indices, key=key, reuse=False), None),
+    dead=(
+        lambda t, indices, key: _set_at(numpy_of(t).zeros(t.shape, bool), True, *indices, key=key, reuse=False),
+        None,
+    ),
     spec=_set_spec,
     cases=(
         case((4, 2), (3, 2), ROWS, key=TWO_ROWS, reuse=False),
@@ -243,6 +247,13 @@ _winners = nondifferentiable(
 )
 
 
+def split_beside(x: Any, key: Any) -> tuple[Index, list]:
+    """A key as an `Index` and the arrays for its holes: those of NumPy are copied to the device of x."""
+    index, indices = split_key(key)
+    xp = numpy_of(x) if indices else np
+    return index, indices if xp is np else [xp.asarray(i) if isinstance(i, np.ndarray) else i for i in indices]
+
+
 def getitem(x: Any, key: Any) -> Any:
     """`x[key]`.
 
@@ -250,7 +261,7 @@ def getitem(x: Any, key: Any) -> Any:
     array([[2, 0],
            [5, 3]])
     """
-    index, indices = split_key(key)
+    index, indices = split_beside(x, key)
     return gather(x, *indices, key=index) if indices else _getitem(x, key=index)
 
 
@@ -260,7 +271,7 @@ def set_at(x: Any, key: Any, v: Any, reuse: bool = False) -> Any:
     >>> set_at(np.zeros(3), [0, 2, 2], [1.0, 2.0, 3.0])
     array([1., 0., 3.])
     """
-    index, indices = split_key(key)
+    index, indices = split_beside(x, key)
     if isinstance(v, list | tuple):
         v = as_operand(v)
     if isinstance(v, Array) and v.dtype.kind in "fc" and as_operand(x).dtype.kind not in "fc":
@@ -279,5 +290,5 @@ def add_at(x: Any, key: Any, v: Any) -> Any:
     >>> add_at(np.zeros(3), [0, 2, 2], [1.0, 2.0, 3.0])
     array([1., 0., 5.])
     """
-    index, indices = split_key(key)
+    index, indices = split_beside(x, key)
     return _add_at(x, as_operand(v) if isinstance(v, list | tuple) else v, *indices, key=index)

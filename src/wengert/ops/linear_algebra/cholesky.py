@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.core.array import Array, implements
 from wengert.core.kinds import case, general, keep_params
+from wengert.core.levels import numpy_of
 from wengert.core.native import for_stacks
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
@@ -34,7 +35,8 @@ __all__ = ["cho_solve", "cholesky"]
 
 def _halve(x: Any) -> Any:
     """The lower triangle P with half of the diagonal: for a Hermitian matrix H, `P + P^H = H`."""
-    return x * _half(x.shape[-1], np.finfo(x.dtype if x.dtype.kind in "fc" else float).dtype)
+    half = _half(x.shape[-1], np.finfo(x.dtype if x.dtype.kind in "fc" else float).dtype)
+    return x * numpy_of(x).asarray(half)
 
 
 @lru_cache(16)

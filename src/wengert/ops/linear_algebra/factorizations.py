@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.array import Array, implements
+from wengert.core.array import implements
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, general, keep_params, nondifferentiable
+from wengert.core.levels import numpy_of
 from wengert.core.native import for_stacks
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
@@ -73,13 +74,13 @@ def _lower_and_upper(packed: Any) -> tuple[Any, Any]:
     """L and U as matrices: m by k and k by n, where k is the smaller of m and n."""
     rows, columns = packed.shape[-2:]
     k = min(rows, columns)
-    return tril(packed[..., :k], -1) + np.eye(rows, k, dtype=packed.dtype), triu(packed[..., :k, :])
+    return tril(packed[..., :k], -1) + numpy_of(packed).eye(rows, k, dtype=packed.dtype), triu(packed[..., :k, :])
 
 
 def _leading(block: Any, is_tall: bool) -> Any:
     """The square block for use with U^-1; of matrices that are not tall without the last pivot: it may be zero."""
     k = block.shape[-1]
-    return block if is_tall or not k else where(np.arange(k * k).reshape(k, k) == k * k - 1, 1.0, block)
+    return block if is_tall or not k else where(numpy_of(block).arange(k * k).reshape(k, k) == k * k - 1, 1.0, block)
 
 
 def _by_upper(block: Any, x: Any, trans: int) -> Any:
@@ -182,7 +183,7 @@ def lu(
     if a.ndim < 2:
         raise user_error(ValueError, f"lu needs arrays of at least two axes, and got shape {a.shape}")
     a = inexact(a)
-    if check_finite and not isinstance(a, Array) and not np.isfinite(a).all():
+    if check_finite and isinstance(a, np.ndarray) and not np.isfinite(a).all():
         raise user_error(ValueError, "lu: array must not contain infs or NaNs", "Or pass check_finite=False.")
     order = _lu_order(a)
     lower, upper = _lower_and_upper(_lu(permute(a, expand_dims(order, -1), a.ndim - 2)))
@@ -191,7 +192,7 @@ def lu(
         return permute(lower, expand_dims(rows, -1), a.ndim - 2), upper
     if p_indices:
         return rows, lower, upper
-    return astype(equal(expand_dims(rows, -1), np.arange(a.shape[-2])), np.finfo(a.dtype).dtype), lower, upper
+    return astype(equal(expand_dims(rows, -1), numpy_of(a).arange(a.shape[-2])), np.finfo(a.dtype).dtype), lower, upper
 
 
 # Q R
@@ -246,7 +247,7 @@ _independent = nondifferentiable(
 
 
 def _real_diagonal(x: Any) -> Any:
-    return real(x) * np.eye(x.shape[-1], dtype=np.finfo(x.dtype).dtype)
+    return real(x) * numpy_of(x).eye(x.shape[-1], dtype=np.finfo(x.dtype).dtype)
 
 
 def _qr_rule(t: Any, out: Any, x_spec: Any) -> Any:
@@ -329,7 +330,7 @@ def qr(a: Any, /, mode: str = "reduced") -> Any:
     a = as_operand(a)
     if a.ndim < 2:
         raise user_error(np.linalg.LinAlgError, f"qr needs arrays of at least two axes, and got shape {a.shape}")
-    if not isinstance(a, Array):
+    if isinstance(a, np.ndarray):
         found: Any = np.linalg.qr(a, mode)  # type: ignore[call-overload]  # any mode, checked by NumPy
         return QRResult(*found) if mode in ("reduced", "complete") else found
     if mode not in ("reduced", "complete", "r"):
@@ -345,5 +346,6 @@ def qr(a: Any, /, mode: str = "reduced") -> Any:
     rest = basis - q @ (adjoint(q) @ basis)
     rest = adjoint(triangular_solution(cholesky(adjoint(rest) @ rest), adjoint(rest), True))
     return QRResult(
-        concatenate([q, rest], -1), concatenate([r, np.zeros((*r.shape[:-2], missing, r.shape[-1]), r.dtype)], -2)
+        concatenate([q, rest], -1),
+        concatenate([r, numpy_of(r).zeros((*r.shape[:-2], missing, r.shape[-1]), r.dtype)], -2),
     )

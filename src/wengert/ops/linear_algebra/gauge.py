@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
+from wengert.core.devices import DeviceArray
 from wengert.core.errors import user_line
 from wengert.core.kinds import case, keep_params, nondifferentiable
 from wengert.core.levels import bottom_array, iterate_payloads
@@ -56,7 +57,12 @@ def is_negligible(x: Any) -> Any:
 
 def _margin(size: Any) -> Any:
     """The rounding error of values of these sizes that are computed together."""
-    return 8 * size.shape[-1] * np.finfo(size.dtype).eps * size.max(-1, keepdims=True, initial=0)
+    return 8 * size.shape[-1] * np.finfo(size.dtype).eps * _largest_size(size, -1)
+
+
+def _largest_size(size: Any, axis: int) -> Any:
+    """The largest of some sizes along an axis, 0 if there are none."""
+    return (size.max if size.shape[axis] else size.sum)(axis, keepdims=True)
 
 
 def are_coincident(x: Any) -> Any:
@@ -65,7 +71,7 @@ def are_coincident(x: Any) -> Any:
 
 def _anchor_impl(x: Any) -> Any:
     size = np.where(x.imag == 0, np.abs(x), 0)
-    largest = (size > 0) & (size == size.max(-2, keepdims=True, initial=0))
+    largest = (size > 0) & (size == _largest_size(size, -2))
     return (largest & (np.cumsum(largest, -2) == 1)).astype(size.dtype)
 
 
@@ -98,7 +104,8 @@ _anchor = nondifferentiable(
 
 def inverse_differences(x: Any) -> Any:
     """1 / (x_j - x_i), and 0 where they coincide."""
-    return 1.0 / where(_coincident(x), inf, as_columns(x) - as_rows(x))
+    same = _coincident(x)  # and no infinite denominators: on a GPU, a complex number divided by one is NaN
+    return where(same, 0.0, 1.0 / where(same, 1.0, as_columns(x) - as_rows(x)))
 
 
 def _hold_phase(vectors: Any) -> tuple[Any, Any]:
@@ -120,7 +127,7 @@ def transpose_phase_drift(turn: Any, vectors: Any) -> Any:
     The imaginary part of `turn` says how the result changes as each vector turns.
     """
     held, component = _hold_phase(vectors)
-    return held * (-1j * imag(turn) / component)
+    return held * (-1j * (imag(turn) / component))
 
 
 def inverse_sums(x: Any) -> Any:
@@ -145,7 +152,7 @@ def _is_degenerate(x: np.ndarray, kink: bool = False) -> bool:
 
 def is_absent(t: Any) -> bool:
     """Whether a cotangent is known to be zero, so that nothing need be computed from it."""
-    return not isinstance(t, Array) and not t.any()
+    return not isinstance(t, Array | DeviceArray) and not t.any()
 
 
 def _numbers(x: Any) -> tuple[Any, bool]:

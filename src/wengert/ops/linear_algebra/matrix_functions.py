@@ -18,6 +18,7 @@ import numpy as np
 from wengert.core.definition import Case
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, general, keep_params
+from wengert.core.levels import numpy_of
 from wengert.core.spec import Spec
 from wengert.ops.linear_algebra.structured import sylvester_solution, triangular_sylvester
 from wengert.ops.linear_algebra.triangular import factor_dtype, lapack, same_spec, square, transpose_matrix
@@ -56,7 +57,7 @@ def _align_stacks(*stacks: Any) -> list:
 
 
 def _zeros(like: Any) -> np.ndarray:
-    return np.zeros(like.shape, like.dtype)
+    return numpy_of(like).zeros(like.shape, like.dtype)
 
 
 def _twice(x: Any, e: Any) -> Any:
@@ -110,7 +111,7 @@ def _matrix_function(
 
         It is symmetric in them, and its transpose in h is that at x^T, e^T.
         """
-        return _corner(frechet(_twice(x, e), _twice(h, np.zeros(h.shape, h.dtype))), x.shape[-1])
+        return _corner(frechet(_twice(x, e), _twice(h, numpy_of(h).zeros(h.shape, h.dtype))), x.shape[-1])
 
     frechet: Callable = general(
         f"{name}_frechet",

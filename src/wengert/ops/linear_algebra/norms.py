@@ -15,6 +15,7 @@ from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
 from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.kinds import case, reduction
+from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.ops.contraction import einsum, products
 from wengert.ops.elementwise.choices import where
@@ -263,7 +264,9 @@ def matrix_power(a: Any, /, n: int) -> Any:
         return a.copy()
     if n < 0:
         a, n = inv(a), -n
-    result = where(True, np.eye(a.shape[-1], dtype=a.dtype), a) if n == 0 else None  # constant, but a value like `a`
+    result = (
+        where(True, numpy_of(a).eye(a.shape[-1], dtype=a.dtype), a) if n == 0 else None
+    )  # constant, but a value like `a`
     while n:
         if n & 1:
             result = a if result is None else result @ a

@@ -8,6 +8,7 @@ three operations that are each other's transposes.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -50,53 +51,56 @@ def _elements_of_product(t: Any, x: Any, columns: Any, counts: Any, shape: Shape
     return np.sum(products, 1, dtype=products.dtype) if products.ndim > 1 else products
 
 
-def _spec(data: Any, x: Any, columns: Any, counts: Any, shape: Shape) -> Spec:
-    return Spec((shape[0], *x.shape[1:]), np.result_type(data.dtype, x.dtype))
+def _sparse_operation(
+    name: str, implementation: Any, *rules: Any, inputs: tuple[str, str], result: Any, cases: Sequence[Any]
+) -> Any:
+    """An operation that is linear in two arrays, and has the columns and counts of a sparse matrix besides.
+
+    `result` gives the shape of the result, from those of the second array, of the columns and of the matrix.
+    """
+
+    def spec(x: Any, y: Any, columns: Any, counts: Any, shape: Shape) -> Spec:
+        return Spec(result(y.shape, columns.shape, shape), np.result_type(x.dtype, y.dtype))
+
+    return multilinear(
+        name,
+        implementation,
+        *rules,
+        None,
+        None,
+        inputs=(*inputs, "columns", "counts"),
+        takes_params=True,
+        spec=spec,
+        cases=tuple([case(*shapes, COLUMNS, COUNTS, shape=SHAPE) for shapes in cases]),
+    )
 
 
-def _transpose_spec(data: Any, x: Any, columns: Any, counts: Any, shape: Shape) -> Spec:
-    return Spec((shape[1], *x.shape[1:]), np.result_type(data.dtype, x.dtype))
-
-
-def _elements_spec(t: Any, x: Any, columns: Any, counts: Any, shape: Shape) -> Spec:
-    return Spec(columns.shape, np.result_type(t.dtype, x.dtype))
-
-
-sparse_product: Any = multilinear(
+sparse_product: Any = _sparse_operation(
     "sparse_product",
     _product,
     lambda t, x, columns, counts, shape: product_elements(t, x, columns, counts, shape=shape),
     lambda t, data, columns, counts, shape: sparse_transpose_product(data, t, columns, counts, shape=shape),
-    None,
-    None,
-    inputs=("data", "x", "columns", "counts"),
-    takes_params=True,
-    spec=_spec,
-    cases=(case((5,), (4,), COLUMNS, COUNTS, shape=SHAPE), case((5,), (4, 2), COLUMNS, COUNTS, shape=SHAPE)),
+    inputs=("data", "x"),
+    result=lambda x, columns, matrix: (matrix[0], *x[1:]),
+    cases=(((5,), (4,)), ((5,), (4, 2))),
 )
-sparse_transpose_product: Any = multilinear(
+sparse_transpose_product: Any = _sparse_operation(
     "sparse_transpose_product",
     _transpose_product,
     lambda t, x, columns, counts, shape: product_elements(x, t, columns, counts, shape=shape),
     lambda t, data, columns, counts, shape: sparse_product(data, t, columns, counts, shape=shape),
-    None,
-    None,
-    inputs=("data", "x", "columns", "counts"),
-    takes_params=True,
-    spec=_transpose_spec,
-    cases=(case((5,), (3,), COLUMNS, COUNTS, shape=SHAPE), case((5,), (3, 2), COLUMNS, COUNTS, shape=SHAPE)),
+    inputs=("data", "x"),
+    result=lambda x, columns, matrix: (matrix[1], *x[1:]),
+    cases=(((5,), (3,)), ((5,), (3, 2))),
 )
-product_elements: Any = multilinear(
+product_elements: Any = _sparse_operation(
     "product_elements",
     _elements_of_product,
     lambda t, y, columns, counts, shape: sparse_product(t, y, columns, counts, shape=shape),
     lambda t, x, columns, counts, shape: sparse_transpose_product(t, x, columns, counts, shape=shape),
-    None,
-    None,
-    inputs=("x", "y", "columns", "counts"),
-    takes_params=True,
-    spec=_elements_spec,
-    cases=(case((3,), (4,), COLUMNS, COUNTS, shape=SHAPE), case((3, 2), (4, 2), COLUMNS, COUNTS, shape=SHAPE)),
+    inputs=("x", "y"),
+    result=lambda x, columns, matrix: columns,
+    cases=(((3,), (4,)), ((3, 2), (4, 2))),
 )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, general, keep_params
+from wengert.core.levels import numpy_of
 from wengert.core.native import for_stacks
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
@@ -72,7 +73,7 @@ def _diagonal(x: Any) -> Any:
 
 
 def _on_diagonal(x: Any) -> Any:
-    return as_columns(x) * np.eye(x.shape[-1], dtype=x.dtype)
+    return as_columns(x) * numpy_of(x).eye(x.shape[-1], dtype=x.dtype)
 
 
 def _over(*rows: Any) -> Any:
@@ -83,9 +84,9 @@ def _over(*rows: Any) -> Any:
 # Hermitian matrices
 
 
-def _share_of_triangle(x: Any, UPLO: str) -> np.ndarray:
+def _share_of_triangle(x: Any, UPLO: str) -> Any:
     """1 in the triangle that is read, and 1/2 on the diagonal."""
-    return _share(x.shape[-1], UPLO, np.finfo(x.dtype).dtype)
+    return numpy_of(x).asarray(_share(x.shape[-1], UPLO, np.finfo(x.dtype).dtype))
 
 
 @lru_cache(16)
@@ -271,7 +272,7 @@ def _svd_impl(x: Any, full_matrices: bool) -> Any:
     """U, one row of singular values, and V, one above the other, the narrower ones filled up with zeros."""
     u, s, vh = np.linalg.svd(x, full_matrices=full_matrices)
     m, n = x.shape[-2:]
-    out = np.zeros((*x.shape[:-2], m + 1 + n, max(u.shape[-1], vh.shape[-2])), u.dtype)
+    out = numpy_of(u).zeros((*x.shape[:-2], m + 1 + n, max(u.shape[-1], vh.shape[-2])), u.dtype)
     out[..., :m, : u.shape[-1]] = u
     out[..., m, : s.shape[-1]] = s
     np.conj(vh.swapaxes(-1, -2), out=out[..., m + 1 :, : vh.shape[-2]])
@@ -292,7 +293,7 @@ def _unpack(out: Any, shape: tuple[int, ...], full_matrices: bool) -> _Factors:
 
 def _pack(f: _Factors, width: int) -> Any:
     parts = concatenate((f.u, f.u_rest), -1), as_columns(f.s), concatenate((f.v, f.v_rest), -1)
-    fill = [np.zeros((*part.shape[:-1], width - part.shape[-1]), f.u.dtype) for part in parts]
+    fill = [numpy_of(part).zeros((*part.shape[:-1], width - part.shape[-1]), f.u.dtype) for part in parts]
     return _over(*[concatenate(pair, -1) for pair in zip(parts, fill, strict=True)])
 
 
@@ -316,7 +317,8 @@ def _svd_push(t: Any, out: Any, full_matrices: bool) -> Any:
 
 
 def _turn(v: Any, t: Any) -> Any:
-    return np.zeros((*v.shape[:-2], v.shape[-1], v.shape[-1]), v.dtype) if is_absent(t) else transpose_matrix(v) @ t
+    xp = numpy_of(v)
+    return xp.zeros((*v.shape[:-2], v.shape[-1], v.shape[-1]), v.dtype) if is_absent(t) else transpose_matrix(v) @ t
 
 
 def _svd_pull(t: Any, out: Any, x_spec: Any, full_matrices: bool) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error, user_line
 from wengert.core.kinds import case, general, keep_params, linear, multilinear
+from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.complex_numbers import conj
@@ -46,7 +47,8 @@ def _diagonals(below: int, above: int, n: int) -> list[tuple[int, slice, slice]]
 
 
 def _banded_impl(x: Any, y: Any, below: int, above: int, trans: int) -> Any:
-    out = np.zeros((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:]), np.result_type(x, y))
+    shape = (*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:])
+    out = numpy_of(x).zeros(shape, np.result_type(x.dtype, y.dtype))
     for d, rows, columns in _diagonals(below, above, x.shape[-1]):
         into, read = (columns, rows) if trans else (rows, columns)
         out[..., into, :] += x[..., d, columns, None] * y[..., read, :]
@@ -55,7 +57,8 @@ def _banded_impl(x: Any, y: Any, below: int, above: int, trans: int) -> Any:
 
 def _band_of_product_impl(x: Any, y: Any, below: int, above: int) -> Any:
     n = x.shape[-2]
-    out = np.zeros((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), below + above + 1, n), np.result_type(x, y))
+    shape = (*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), below + above + 1, n)
+    out = numpy_of(x).zeros(shape, np.result_type(x.dtype, y.dtype))
     for d, rows, columns in _diagonals(below, above, n):
         out[..., d, columns] = np.einsum("...ik,...ik->...i", x[..., rows, :], y[..., columns, :])
     return out
@@ -339,7 +342,7 @@ def block_diag(*arrs: Any) -> Any:
     for x in blocks:
         height, own = x.shape[-2:]
         x = x if x.shape[:-2] == leading else broadcast_to(x, (*leading, height, own))
-        left, right = [np.zeros((*leading, height, k), dtype) for k in (before, width - before - own)]
+        left, right = [numpy_of(x).zeros((*leading, height, k), dtype) for k in (before, width - before - own)]
         rows.append(concatenate([left, x, right], -1))
         before += own
     return concatenate(rows, -2)
@@ -348,7 +351,7 @@ def block_diag(*arrs: Any) -> Any:
 def _constant_diagonals_impl(x: Any, rows: int) -> Any:
     """The matrix with these diagonals, from the bottom left to the top right corner."""
     windows = np.lib.stride_tricks.sliding_window_view(x, x.shape[-1] - rows + 1, axis=-1)
-    return np.ascontiguousarray(windows[..., ::-1, :])
+    return windows[..., ::-1, :].copy()
 
 
 def _diagonal_sums_impl(x: Any) -> Any:
@@ -359,7 +362,7 @@ def _diagonal_sums_impl(x: Any) -> Any:
     """
     *leading, m, n = x.shape
     length = m + n - 1
-    spread = np.zeros((*leading, m, length + 1), x.dtype)
+    spread = numpy_of(x).zeros((*leading, m, length + 1), x.dtype)
     spread[..., :n] = x[..., ::-1, :]
     return spread.reshape(*leading, m * (length + 1))[..., : m * length].reshape(*leading, m, length).sum(-2)
 
@@ -396,5 +399,5 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     leading, (m, n) = np.broadcast_shapes(c.shape[:-1], r.shape[:-1]), (c.shape[-1], r.shape[-1])
     c, r = [x if x.shape[:-1] == leading else broadcast_to(x, (*leading, x.shape[-1])) for x in (c, r)]
     if not m or not n:
-        return np.zeros((*leading, m, n), np.result_type(c.dtype, r.dtype))
+        return numpy_of(c).zeros((*leading, m, n), np.result_type(c.dtype, r.dtype))
     return _constant_diagonals(concatenate([flip(c, -1), r[..., 1:]], -1), rows=m)

@@ -14,6 +14,7 @@ import numpy as np
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, general, keep_params, nondifferentiable
+from wengert.core.levels import numpy_of
 from wengert.core.native import for_stacks
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.choices import where
@@ -55,9 +56,10 @@ def _factor_impl(x: Any) -> Any:
 def factors_of(x: Any) -> Any:
     """The factorisation of a matrix.
 
-    Of a stack none, an array of no rows: NumPy solves many small systems faster than one by one.
+    Of a stack none, an array of no rows: NumPy solves many small systems faster than one by one. Devices have none.
     """
-    return factored(x) if x.ndim == 2 else np.empty((0, x.shape[-1]), x.dtype)
+    xp = numpy_of(x)
+    return factored(x) if x.ndim == 2 and xp is np else xp.empty((0, x.shape[-1]), x.dtype)
 
 
 def _is_factored(x: Any, factors: Any) -> bool:
@@ -268,7 +270,7 @@ def det(a: Any, /) -> Any:
     """
     a = square("det", a)
     if isinstance(a, Array) and not a.shape[-1]:
-        return np.ones(a.shape[:-2], a.dtype) + a.sum((-2, -1))  # constant, but a value like `a`
+        return numpy_of(a).ones(a.shape[:-2], a.dtype) + a.sum((-2, -1))  # constant, but a value like `a`
     return _det(a)
 
 
@@ -316,7 +318,7 @@ _det_sign = nondifferentiable(
 
 
 def _inverse_transpose(x: Any, factors: Any) -> Any:
-    return solution(x, np.eye(x.shape[-1], dtype=x.dtype), factors, 1)
+    return solution(x, numpy_of(x).eye(x.shape[-1], dtype=x.dtype), factors, 1)
 
 
 class SlogdetResult(NamedTuple):

@@ -11,6 +11,7 @@ import numpy as np
 
 from wengert.core import blas
 from wengert.core.array import Array
+from wengert.core.devices import as_payload
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, general, keep_params
 from wengert.core.native import for_stacks
@@ -52,7 +53,7 @@ def factor_dtype(*dtypes: np.dtype) -> np.dtype:
 def inexact(x: Any) -> Any:
     """Integers as floating-point numbers, as in NumPy's linear algebra; an error for other dtypes."""
     return (
-        astype(x, factor_dtype(x.dtype), copy=False) if isinstance(x, Array) else np.asarray(x, factor_dtype(x.dtype))
+        astype(x, factor_dtype(x.dtype), copy=False) if isinstance(x, Array) else as_payload(x, factor_dtype(x.dtype))
     )
 
 

@@ -16,6 +16,7 @@ from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import PRODUCT
 from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.kinds import case, general, linear, reduction, shift_axis
+from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import multiply
 from wengert.ops.reductions.axes import CASES, EMPTY, Axis, apply_mask, axes_of, combine_initial, narrow, reducing
@@ -37,7 +38,7 @@ def _product_of_others(t: Any, x: Any, axis: tuple[int, ...]) -> Any:
 
 def exclusive(products: Any) -> Any:
     """Along the last axis, the product of all elements before each one, given the cumulative products."""
-    return concatenate([np.ones((*products.shape[:-1], 1), products.dtype), products[..., :-1]], -1)[
+    return concatenate([numpy_of(products).ones((*products.shape[:-1], 1), products.dtype), products[..., :-1]], -1)[
         ..., : products.shape[-1]
     ]
 
@@ -80,7 +81,7 @@ def scan(factors: Any, terms: Any) -> Any:
     """s with s[k] = factors[k] * s[k-1] + terms[k] along the last axis, in log2 of its length steps."""
     length, step = terms.shape[-1], 1
     while step < length:
-        earlier = np.zeros((*terms.shape[:-1], step), terms.dtype)
+        earlier = numpy_of(terms).zeros((*terms.shape[:-1], step), terms.dtype)
         terms = terms + factors * concatenate([earlier, terms[..., :-step]], -1)
         factors = factors * concatenate([earlier, factors[..., :-step]], -1)
         step *= 2
@@ -90,7 +91,8 @@ def scan(factors: Any, terms: Any) -> Any:
 def _cumprod_transpose(t: Any, x: Any, axis: int) -> Any:
     # out[i] is before[k] * x[k] * (x[k+1] ... x[i]), so dx[k] = before[k] * s[k] with s[k] = t[k] + x[k+1] * s[k+1].
     x, t = moveaxis(x, axis, -1), moveaxis(t, axis, -1)
-    following = flip(concatenate([x[..., 1:], np.zeros((*x.shape[:-1], 1), x.dtype)], -1)[..., : x.shape[-1]], -1)
+    last = numpy_of(x).zeros((*x.shape[:-1], 1), x.dtype)
+    following = flip(concatenate([x[..., 1:], last], -1)[..., : x.shape[-1]], -1)
     after = flip(scan(following, flip(t, -1)), -1)
     return moveaxis(exclusive(cumprod(x, -1)) * after, -1, axis)
 

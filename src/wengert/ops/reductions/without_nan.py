@@ -12,6 +12,7 @@ from wengert.core.array import UFUNC_METHODS, implements
 from wengert.core.errors import TrackedValueError, refuse_out, user_error
 from wengert.core.facts import Facts
 from wengert.core.kinds import reduction
+from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import square
 from wengert.ops.elementwise.choices import maximum, where
@@ -102,7 +103,7 @@ def _comparable(a: Any, axis: int | None, last: float) -> Any:
     if a.dtype.kind not in "fc":
         return a
     try:
-        nothing = bool(any(all(isnan(a), axis)))
+        nothing = numpy_of(a) is np and bool(any(all(isnan(a), axis)))  # devices are not asked
     except TrackedValueError:  # the numbers are not known
         nothing = False
     if nothing:

@@ -14,6 +14,7 @@ from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
 from wengert.core.infer import data_dependent_shape
 from wengert.core.kinds import case, nondifferentiable
+from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.calculus.differences import diff
@@ -99,7 +100,7 @@ def _weighted_counts(a: Any, edges: Any, weights: Any) -> Any:
     a, weights, n = reshape(a, (-1,)), reshape(weights, (-1,)), edges.shape[0] - 1
     inside = logical_and(greater_equal(a, edges[0]), less_equal(a, edges[-1]))
     position = clip(searchsorted(edges, a, "right") - 1, 0, n - 1)  # the last bin has its right edge
-    return add_at(np.zeros(n, weights.dtype), position, where(inside, weights, weights.dtype.type(0)))
+    return add_at(numpy_of(weights).zeros(n, weights.dtype), position, where(inside, weights, weights.dtype.type(0)))
 
 
 @implements(np.bincount)
@@ -185,12 +186,13 @@ def histogramdd(
         within = logical_and(greater_equal(i, 0), less(i, n))
         inside = logical_and(inside, within)
         box = box * n + where(within, i, 0)
-    weights = np.ones(columns[0].shape) if weights is None else astype(as_operand(weights), float, copy=False)
+    xp = numpy_of(*columns)
+    weights = xp.ones(columns[0].shape) if weights is None else astype(as_operand(weights), float, copy=False)
     if weights.shape != columns[0].shape:
         raise user_error(
             ValueError, f"weights should have the shape {columns[0].shape} of the points, and have {weights.shape}"
         )
-    counts = reshape(add_at(np.zeros(prod(shape)), box, where(inside, weights, 0.0)), shape)
+    counts = reshape(add_at(xp.zeros(prod(shape)), box, where(inside, weights, 0.0)), shape)
     if density:
         counts = counts / sum_(counts)
         for axis, edge in enumerate(edges):

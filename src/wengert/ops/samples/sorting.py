@@ -12,6 +12,7 @@ from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
 from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.kinds import case, nondifferentiable, shift_axis
+from wengert.core.levels import numpy_of
 from wengert.core.native import for_sorting
 from wengert.core.primitive import as_operand
 from wengert.ops.indexing.subscripts import getitem
@@ -40,8 +41,12 @@ def _partition_order(x: Any, kth: int | tuple[int, ...], axis: int, kind: str) -
 
     NumPy's own order depends on the processor.
     """
-    ordered = np.partition(x, kth, axis, kind)  # type: ignore[call-overload]  # it is NumPy's only kind
-    side = np.zeros(x.shape, np.uint16)
+    return order_of_partition(x, np.partition(x, kth, axis, kind), kth, axis)  # type: ignore[call-overload]  # it is NumPy's only kind
+
+
+def order_of_partition(x: Any, ordered: Any, kth: int | tuple[int, ...], axis: int) -> Any:
+    """That order, given the array after a partition."""
+    side = numpy_of(x).zeros(x.shape, np.uint16)
     for k in positions_of(kth, x.shape[axis]).tolist():
         before, own = _split_at(x, np.take(ordered, [k], axis), k, axis)
         side += ~before

@@ -12,6 +12,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from wengert.core.array import Array, implements
 from wengert.core.errors import refuse_out, user_error
 from wengert.core.foreign_keywords import refuse_keywords
+from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.ops.calculus.differences import inexact
 from wengert.ops.contraction.products import matmul
@@ -283,6 +284,7 @@ def _quantile(
 
 
 def _unweighted_quantile(ordered: Any, n: Any, q: Any, method: str, yields: bool) -> Any:
+    q = numpy_of(ordered).asarray(q) if isinstance(q, np.ndarray) else q
     if method in DISCRETE or (method == "linear" and q.dtype.kind in "iu"):
         return _at(ordered, (DISCRETE.get(method) or CONTINUOUS[method])(n, q), n)
     q = inexact(q)

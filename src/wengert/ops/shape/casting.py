@@ -1,4 +1,4 @@
-"""Copies, dtypes, and `stop_gradient`."""
+"""Copies, dtypes, devices, and `stop_gradient`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.array import check_device, implements
-from wengert.core.errors import user_error
+from wengert.core.array import implements
+from wengert.core.devices import device_of, find_device, move
+from wengert.core.errors import TrackedValueError, user_error
 from wengert.core.facts import MOVES, VIEW, Facts
 from wengert.core.kinds import case, keep_params, linear, nondifferentiable
+from wengert.core.levels import bottom_array
 from wengert.core.native import for_casts
-from wengert.core.primitive import as_operand
+from wengert.core.primitive import SHAPED, as_operand
 
 __all__ = ["astype", "copy"]
 
@@ -40,6 +42,15 @@ _astype_discrete = nondifferentiable(
 _copy = linear(
     "copy", np.copy, lambda t: t, batch=keep_params, cases=(case((2, 3)), case(())), facts=Facts(moves=True, cost=0)
 )
+_to_device = linear(
+    "to_device",
+    lambda x, device, origin: move(x, device),
+    lambda t, device, origin: _to_device(t, device=origin, origin=device),
+    batch=keep_params,
+    cases=(case((2, 3), device="cpu", origin="cpu"),),
+    spec=lambda x, device, origin: x,
+    facts=Facts(moves=True, cost=0),
+)
 _stop_gradient = nondifferentiable(
     "stop_gradient", lambda x: x, batch=keep_params, reason="that is what it is for", facts=VIEW
 )
@@ -65,11 +76,35 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     >>> astype([1.7, 2.2], int)
     array([1, 2])
     """
-    check_device(device)
     x, dtype = as_operand(x), np.dtype(dtype)
+    x = x if device is None else to(x, device)
     if not copy and x.dtype == dtype:
         return x
     return (_astype if dtype.kind in "fc" else _astype_discrete)(x, dtype=dtype)
+
+
+def to(x: Any, device: Any, /) -> Any:
+    """The numbers on a device: x itself if they are there. The gradient flows back to the device of x.
+
+    >>> to(np.ones(2), "cpu")
+    array([1., 1.])
+    """
+    if isinstance(device, np.dtype | type):
+        raise user_error(
+            TypeError, f"x.to({device!r}): `to` takes a device", "Convert to a dtype with x.astype(dtype)."
+        )
+    x = as_operand(x)
+    library, index = find_device(device)
+    numbers = bottom_array(x)
+    origin = device_of(numbers)
+    if library is not None and not isinstance(numbers, SHAPED):
+        raise user_error(
+            TrackedValueError,
+            f"A value would be moved to {str(device)!r} inside of a function that is traced",
+            "Move the arguments of the function instead.",
+        )
+    target = "cpu" if library is None else origin if index is None and library.has(numbers) else library.name(index)
+    return x if target == origin else _to_device(x, device=target, origin=origin)
 
 
 @implements(np.copy)

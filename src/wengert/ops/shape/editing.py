@@ -12,6 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import TrackedValueError, refuse_out, user_error
+from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import remainder
 from wengert.ops.elementwise.choices import clip
@@ -59,7 +60,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     array([1., 8., 2., 3., 9.])
     """
     arr, axis = _line(arr, axis)
-    values, indices, n = as_operand(values), _plain_indices(obj), arr.shape[axis]
+    values = numpy_of(arr).asarray(values) if isinstance(values, int | float | complex) else as_operand(values)
+    indices, n = _plain_indices(obj), arr.shape[axis]
     if isinstance(values, Array) and values.dtype.kind in "fc" and arr.dtype.kind not in "fc":
         raise user_error(
             TypeError,
@@ -110,7 +112,7 @@ def resize(a: Any, new_shape: Any) -> Any:
         raise user_error(ValueError, f"all elements of `new_shape` must be non-negative, and it is {shape}")
     size = prod(shape)
     if not flat.size:
-        return np.zeros(shape, flat.dtype)
+        return numpy_of(flat).zeros(shape, flat.dtype)
     return reshape(getitem(flat, np.arange(size) % flat.size), shape)
 
 

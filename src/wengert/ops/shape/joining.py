@@ -9,15 +9,16 @@ from typing import Any, Never
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from wengert.core.array import Array, check_device, implements
+from wengert.core.array import Array, implements
 from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import MOVES, PART, Facts
 from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.kinds import case, linear, nondifferentiable, shift_axis
+from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.arithmetic import multiply
-from wengert.ops.shape.casting import astype, cast
+from wengert.ops.shape.casting import astype, cast, to
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import broadcast_arrays, broadcast_to, extents, reshape
 
@@ -35,7 +36,8 @@ def _unstack_impl(x: Any, axis: int) -> tuple:
 def _fill_slices(slices: Sequence[Any], whole: Spec, axis: int) -> list:
     """The cotangents of all slices, zeros for those without one."""
     shape = whole.shape[:axis] + whole.shape[axis + 1 :]
-    return [np.zeros(shape, whole.dtype) if t is None else t for t in slices]
+    xp = numpy_of(*slices)
+    return [xp.zeros(shape, whole.dtype) if t is None else t for t in slices]
 
 
 def _inside(widths: tuple[tuple[int, int], ...], shape: tuple[int, ...]) -> tuple[slice, ...]:
@@ -313,7 +315,7 @@ def _border(array: Any, axis: int, width: int, side: int, mode: str, options: di
     if mode == "constant":
         return full_like(array, option("constant_values", 0), shape=shape)
     if mode == "linear_ramp":
-        ramp = np.arange(width) / max(width, 1)
+        ramp = numpy_of(array).arange(width) / max(width, 1)
         ramp = (ramp if side == 0 else ramp[::-1]).reshape(-1, *(1,) * len(trail))
         if array.dtype.kind in "fc":
             ramp = ramp.astype(array.dtype)
@@ -344,13 +346,15 @@ def full_like(
     >>> full_like([[1.0, 2.0]], 7).tolist()
     [[7.0, 7.0]]
     """
-    check_device(device)
     a, fill_value = as_operand(a), as_operand(fill_value)
     dtype = a.dtype if dtype is None else np.dtype(dtype)
     shape = a.shape if shape is None else extents(shape)
-    if isinstance(fill_value, Array):
-        return broadcast_to(astype(fill_value, dtype), shape)
-    return _full_like(a, fill_value, dtype=dtype, order=order, shape=shape)
+    made = (
+        broadcast_to(astype(fill_value, dtype), shape)
+        if isinstance(fill_value, Array)
+        else _full_like(a, fill_value, dtype=dtype, order=order, shape=shape)
+    )
+    return made if device is None else to(made, device)
 
 
 @implements(np.zeros_like)

@@ -15,6 +15,7 @@ from wengert.core.errors import user_error
 from wengert.core.facts import MOVES, PART, VIEW
 from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.kinds import case, linear, shift_axes, shift_axis
+from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.shape.casting import _copy, cast
@@ -47,8 +48,9 @@ def _fill_parts(pieces: Sequence[Any], whole: Spec, bounds: tuple[int, ...], axi
     """The cotangents of all pieces, zeros for those without one."""
     lead, trail = whole.shape[:axis], whole.shape[axis + 1 :]
     spans = _spans(whole.shape[axis], bounds)
+    xp = numpy_of(*pieces)
     return [
-        np.zeros((*lead, j - i, *trail), whole.dtype) if t is None else t
+        xp.zeros((*lead, j - i, *trail), whole.dtype) if t is None else t
         for t, (i, j) in zip(pieces, spans, strict=True)
     ]
 

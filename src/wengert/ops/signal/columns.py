@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.core.levels import numpy_of
 from wengert.ops.signal.window_arguments import Lengths, Widths, reach
 
 COLUMNS = 1 << 22
@@ -43,18 +44,22 @@ class ColumnLayout(NamedTuple):
         """A view: for each element of a window, its positions in the rows. They overlap."""
         item = rows.itemsize
         strides = (*rows.strides[:2], *[step * item for step in self.steps])
-        return np.ndarray((*rows.shape[:2], *self.shape), rows.dtype, rows, 0, strides)
+        shape = (*rows.shape[:2], *self.shape)
+        if isinstance(rows, np.ndarray):  # much faster than `as_strided`
+            return np.ndarray(shape, rows.dtype, rows, 0, strides)
+        windows: Any = numpy_of(rows).lib.stride_tricks.as_strided(rows, shape, strides)
+        return windows
 
     def columns(self, x: np.ndarray, groups: int) -> np.ndarray:
         """(batch, groups, elements of a window with its channels, positions)."""
-        rows = np.zeros((*x.shape[:2], self.room), x.dtype)
+        rows = numpy_of(x).zeros((*x.shape[:2], self.room), x.dtype)
         self.signals(rows)[...] = x
         return self.windows(rows).reshape(x.shape[0], groups, -1, math.prod(self.lattice))
 
     def spread(self, t: np.ndarray, groups: int) -> np.ndarray:
         """Results as rows, with zeros for the positions that only the lattice has."""
         if self.lattice != self.positions:
-            wide = np.zeros((*t.shape[:2], *self.lattice), t.dtype)
+            wide = numpy_of(t).zeros((*t.shape[:2], *self.lattice), t.dtype)
             self.crop(wide)[...] = t
             t = wide
         return t.reshape(t.shape[0], groups, t.shape[1] // groups, -1)

@@ -15,6 +15,7 @@ import numpy as np
 
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, keep_params, multilinear
+from wengert.core.levels import numpy_of
 from wengert.core.native import natively
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
@@ -27,7 +28,7 @@ __all__ = ["convolution", "convolution_transpose"]
 
 def _matrices(w: np.ndarray, groups: int) -> np.ndarray:
     """Filters as rows, in the order in which BLAS takes them."""
-    return np.ascontiguousarray(w).reshape(groups, w.shape[0] // groups, -1)
+    return w.reshape(groups, w.shape[0] // groups, -1)
 
 
 def _spec_of_result(x: Spec, y: Spec, stride: Lengths, padding: Widths, dilation: Lengths, groups: int) -> Spec:
@@ -76,7 +77,7 @@ def _each_of_a_stack(spec: Callable, folds: bool = False) -> Callable:
                 out = impl(x.reshape(math.prod(batch), *x.shape[-ndim - 1 :]), y, **params)
                 return out.reshape(*batch, *out.shape[1:])
             stack = _stack(x, y, ndim)
-            out = np.empty(*spec(Spec.of(x), Spec.of(y), **params))
+            out = numpy_of(x).empty(*spec(Spec.of(x), Spec.of(y), **params))
             x, y = [np.broadcast_to(a, stack + a.shape[-ndim - 2 :]) for a in (x, y)]
             for item in np.ndindex(stack):
                 out[item] = impl(x[item], y[item], **params)
@@ -99,7 +100,7 @@ def _products_of_result(x: Any, w: Any, stride: Lengths, **params: Any) -> int:
 def _result(x: Any, w: Any, stride: Lengths, padding: Widths, dilation: Lengths, groups: int) -> Any:
     layout = column_layout(x.shape[2:], w.shape[2:], stride, padding, dilation)
     matrices = _matrices(w, groups)
-    out = np.empty((x.shape[0], w.shape[0], *layout.positions), x.dtype)
+    out = numpy_of(x).empty((x.shape[0], w.shape[0], *layout.positions), x.dtype)
     for part in layout.parts(x):
         columns = layout.columns(x[part], groups)
         if layout.lattice == layout.positions:
@@ -124,9 +125,9 @@ def _pull_to_signals(
             t, _reverse_filters(w, groups), stride, around, dilation, groups
         )  # faster, unless there are many filters
     matrices = _matrices(w, groups).swapaxes(-1, -2)
-    out = np.empty((t.shape[0], channels * groups, *lengths), t.dtype)
+    out = numpy_of(t).empty((t.shape[0], channels * groups, *lengths), t.dtype)
     for part in layout.parts(out):
-        rows = np.zeros((*out[part].shape[:2], layout.room), t.dtype)
+        rows = numpy_of(t).zeros((*out[part].shape[:2], layout.room), t.dtype)
         windows = layout.windows(rows)
         spread = layout.spread(t[part], groups)
         columns = (matrices * spread if filters == groups else matrices @ spread).reshape(windows.shape)
@@ -152,7 +153,7 @@ def _pull_to_filters(
     x: Any, t: Any, size: Lengths, stride: Lengths, padding: Widths, dilation: Lengths, groups: int
 ) -> Any:
     layout = column_layout(x.shape[2:], size, stride, padding, dilation)
-    total = np.zeros((groups, t.shape[1] // groups, x.shape[1] // groups * math.prod(size)), x.dtype)
+    total = numpy_of(t).zeros((groups, t.shape[1] // groups, x.shape[1] // groups * math.prod(size)), x.dtype)
     for part in layout.parts(x):
         total += (layout.spread(t[part], groups) @ layout.columns(x[part], groups).swapaxes(-1, -2)).sum(0)
     return total.reshape(t.shape[1], x.shape[1] // groups, *size)

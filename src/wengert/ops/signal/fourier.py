@@ -19,6 +19,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from wengert.core.array import implements
 from wengert.core.errors import refuse_out, user_error
 from wengert.core.kinds import case, linear, shift_axes, shift_axis
+from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.arithmetic import multiply
@@ -44,9 +45,9 @@ def _with_length(shape: tuple[int, ...], axis: int, n: int) -> tuple[int, ...]:
     return (*shape[:axis], n, *shape[axis + 1 :])
 
 
-def _multiplicity(n: int, axis: int, spec: Any) -> np.ndarray:
+def _multiplicity(n: int, axis: int, spec: Any, xp: Any) -> Any:
     """How often each frequency of a half spectrum occurs in the whole one: twice, except 0 and n/2."""
-    counts = np.full(n // 2 + 1, 2, np.finfo(spec.dtype).dtype)
+    counts = xp.full(n // 2 + 1, 2, np.finfo(spec.dtype).dtype)
     counts[0] = 1
     if n % 2 == 0:
         counts[-1] = 1
@@ -66,11 +67,13 @@ def _rfft_transpose(t: Any, x_spec: Any, axis: int, norm: str) -> Any:
     n = x_spec.shape[axis]
     if x_spec.dtype.kind == "c":
         return _fft(resize_axis(t, n, axis), axis=(axis,), norm=norm)
-    return _irfft(multiply(conj(t), 1 / _multiplicity(n, axis, x_spec)), n=n, axis=axis, norm=SWAPPED[norm])
+    return _irfft(
+        multiply(conj(t), 1 / _multiplicity(n, axis, x_spec, numpy_of(t))), n=n, axis=axis, norm=SWAPPED[norm]
+    )
 
 
 def _irfft_transpose(t: Any, n: int, axis: int, norm: str) -> Any:
-    return multiply(conj(_rfft(t, axis=axis, norm=SWAPPED[norm])), _multiplicity(n, axis, t))
+    return multiply(conj(_rfft(t, axis=axis, norm=SWAPPED[norm])), _multiplicity(n, axis, t, numpy_of(t)))
 
 
 _ALONG_AXES = (

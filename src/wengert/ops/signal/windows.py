@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.devices import DeviceArray
 from wengert.core.kinds import case, general, linear
+from wengert.core.levels import numpy_of
 from wengert.core.native import natively
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.choices import BITS, keep_where
@@ -72,7 +74,7 @@ def winners(x: np.ndarray, windows: Windows) -> np.ndarray:
     """The number of the first element of each window that is largest; of the last one that is NaN."""
     elements = list(product(*windows))
     best = x[window_key(elements[0])].copy()
-    found = np.zeros(best.shape, np.min_scalar_type(len(elements) - 1))
+    found = numpy_of(x).zeros(best.shape, np.min_scalar_type(len(elements) - 1))
     for i, element in enumerate(elements[1:], 1):
         part = x[window_key(element)]
         larger = (part > best) | (part != part)
@@ -84,7 +86,7 @@ def winners(x: np.ndarray, windows: Windows) -> np.ndarray:
 def masks(x: np.ndarray, windows: Windows) -> Iterator[np.ndarray]:
     """For each element of a window, in order, where it is the first largest one."""
     best = fold(x, windows, np.maximum)
-    if np.isnan(best).any():
+    if isinstance(x, DeviceArray) or np.isnan(best).any():  # to ask a device would be to wait for it
         found = winners(x, windows)
         for i in range(math.prod(map(len, windows))):
             yield found == i
@@ -117,17 +119,25 @@ def _pick(u: Any, x: Any, windows: Windows) -> Any:
 
 @natively(lambda: window_place, _work)
 def _place(t: Any, x: Any, windows: Windows) -> Any:
-    out = np.zeros(x.shape, t.dtype)
+    out = numpy_of(t).zeros(x.shape, t.dtype)
     add = accumulator(windows)
     for element, mask in zip(product(*windows), masks(x, windows), strict=True):
-        add(out, element, keep_where(mask, t) if t.dtype in BITS else np.where(mask, t, 0))
+        add(
+            out, element, keep_where(mask, t) if t.dtype in BITS and isinstance(t, np.ndarray) else np.where(mask, t, 0)
+        )
     return out
+
+
+def add_at_indices(out: Any, element: tuple[Indices, ...], t: Any) -> None:
+    """Add numbers to one element of all windows, whose indices are not evenly spaced."""
+    xp = numpy_of(out)
+    xp.add.at(out, tuple([xp.asarray(k) if isinstance(k, np.ndarray) else k for k in window_key(element)]), t)
 
 
 def accumulator(windows: Windows) -> Callable[[np.ndarray, tuple[Indices, ...], Any], None]:
     """What adds numbers to one element of all windows."""
     if not all(isinstance(indices, range) for elements in windows for indices in elements):
-        return lambda out, element, t: np.add.at(out, window_key(element), t)
+        return add_at_indices
     if are_disjoint(windows):
         return lambda out, element, t: out.__setitem__(window_key(element), t)
 
@@ -148,7 +158,7 @@ def _spread_sums(t: Any, windows: Windows, lengths: Lengths) -> Any:
     lead = t.ndim - len(lengths)
     for axis in reversed(range(lead, t.ndim)):
         elements = windows[axis - lead]
-        out = np.zeros((*t.shape[:axis], lengths[axis - lead], *t.shape[axis + 1 :]), t.dtype)
+        out = numpy_of(t).zeros((*t.shape[:axis], lengths[axis - lead], *t.shape[axis + 1 :]), t.dtype)
         add = accumulator((elements,))
         for indices in elements:
             add(np.moveaxis(out, axis, -1), (indices,), np.moveaxis(t, axis, -1))

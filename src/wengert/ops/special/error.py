@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.devices import as_payload
 from wengert.core.errors import user_error
 from wengert.core.kinds import describe, elementwise
 from wengert.core.parallel import EXPENSIVE, share
@@ -106,7 +107,7 @@ def _erfcx_derivative(x: Any, order: int) -> Any:
     These obey i^(n-2) erfc = 2 x i^(n-1) erfc + 2 n i^n erfc, which runs down to the ratios of neighbours where x is
     above 1; elsewhere g_(n+1) = 2 x g_n + 2 n g_(n-1) runs up.
     """
-    x = np.asarray(x)
+    x = as_payload(x)
     if x.dtype.kind == "c":
         raise user_error(TypeError, "erfcx of complex numbers is not in the table")
     wide = x.astype(float)

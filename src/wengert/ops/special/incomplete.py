@@ -20,8 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.devices import DeviceArray
 from wengert.core.errors import user_error
 from wengert.core.kinds import describe, elementwise
+from wengert.core.levels import numpy_of
 from wengert.ops.elementwise.choices import POSITIVE, where
 from wengert.ops.elementwise.exponential import exp, log, power
 from wengert.ops.elementwise.predicates import equal, logical_or
@@ -56,6 +58,8 @@ def _moments(width: np.ndarray, exponent: Callable, factors: Callable, count: in
 
 def _in_range(inside: np.ndarray, derivative: Callable, *args: np.ndarray) -> np.ndarray:
     """A derivative computed for arguments inside the range; zero elsewhere, as at the ends of the range of x."""
+    if isinstance(inside, DeviceArray):  # on a device, whose arrays are computed as a whole
+        return np.where(inside, derivative(*[np.where(inside, a, 0.5) for a in args]), 0.0)
     out = np.zeros(inside.shape)
     if inside.any():
         with np.errstate(all="ignore"):
@@ -64,10 +68,12 @@ def _in_range(inside: np.ndarray, derivative: Callable, *args: np.ndarray) -> np
 
 
 def _as_doubles(*args: Any) -> tuple[np.dtype, tuple[np.ndarray, ...]]:
-    dtype = np.result_type(*args)
+    dtype = np.result_type(*[getattr(a, "dtype", a) for a in args])
     if dtype.kind == "c":
         raise user_error(TypeError, "The incomplete gamma and beta functions of complex numbers are not in the table")
-    return dtype if dtype.kind == "f" else np.dtype(float), np.broadcast_arrays(*[np.asarray(a, float) for a in args])
+    xp = numpy_of(*args)
+    doubles = xp.broadcast_arrays(*[xp.asarray(a, float) for a in args])
+    return dtype if dtype.kind == "f" else np.dtype(float), tuple(doubles)
 
 
 # The gamma distribution
@@ -222,6 +228,8 @@ def _betainc_below(a: np.ndarray, b: np.ndarray, x: np.ndarray, i: int, j: int) 
 
 def _betainc_inside(a: np.ndarray, b: np.ndarray, x: np.ndarray, i: int, j: int) -> np.ndarray:
     below = x * (a + b) < a
+    if isinstance(x, DeviceArray):
+        return np.where(below, _betainc_below(a, b, x, i, j), -_betainc_below(b, a, 1.0 - x, j, i))
     out = np.empty_like(x)
     above = ~below
     out[below] = _betainc_below(a[below], b[below], x[below], i, j)

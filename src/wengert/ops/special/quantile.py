@@ -129,7 +129,9 @@ def _odd_integral(b: Any, w: Any, order: int) -> Any:
     small, large = np.where(near, square, 0.0), np.where(near, 1.0, square)
     inner = betainc_in_order(0.5, b, small / (1.0 + small), order=(0, order))
     outer = -betainc_in_order(b, 0.5, 1.0 / (1.0 + large), order=(order, 0))
-    return (np.sign(w) * np.where(near, inner, outer if order else 1.0 + outer)).astype(np.result_type(b, w))[()]
+    return (np.sign(w) * np.where(near, inner, outer if order else 1.0 + outer)).astype(
+        np.result_type(*[getattr(v, "dtype", v) for v in (b, w)])
+    )[()]
 
 
 def _odd_integral_slope(b: Any, w: Any, order: int) -> Any:

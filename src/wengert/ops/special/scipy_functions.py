@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from wengert.core.definition import Case
+from wengert.core.devices import as_payload
 from wengert.core.errors import GradientError, TrackedValueError, user_error
 from wengert.core.kinds import general, keep_params
 from wengert.core.spec import Spec
@@ -96,10 +97,10 @@ def with_constants(
     """
 
     def run(*args: Any) -> Any:
-        *constants, x = map(np.asarray, args)
+        *constants, x = map(as_payload, args)
         dtype = floating_dtype(x)
         constants = [c.astype(real_part_of(dtype)) if c.dtype.kind in "iub" else c for c in constants]
-        out = np.asarray(impl(*constants, x.astype(dtype, copy=False)))
+        out = as_payload(impl(*constants, x.astype(dtype, copy=False)))
         return out.astype(np.result_type(dtype, *constants), copy=False)[()]
 
     def spec(*args: Spec) -> Spec:
@@ -111,6 +112,6 @@ def with_constants(
 
 
 def constants_for(x: Any, *numbers: Any) -> list:
-    """Python numbers among the arguments as arrays in the precision of x, as in NumPy's promotion."""
+    """Python numbers among the arguments as numbers in the precision of x, as in NumPy's promotion."""
     dtype = real_part_of(floating_dtype(x))
-    return [np.asarray(n, dtype) if n.__class__ in (bool, int, float) else n for n in numbers]
+    return [dtype.type(n) if n.__class__ in (bool, int, float) else n for n in numbers]

@@ -1,0 +1,40 @@
+"""Every operation of the table, in every mode, on the arrays of a device: the same numbers, there, and no copies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.devices.table_walk import MODES, check, has_form, modes_of, trials
+
+import wengert as wg
+from wengert.core.device_calls import device_call
+from wengert.core.devices import move
+
+TRIALS = list(trials())
+
+
+def by_name(chosen):
+    return pytest.mark.parametrize("trial", chosen, ids=lambda trial: f"{trial.primitive.name}-{trial.name}")
+
+
+@pytest.mark.filterwarnings("ignore")
+@by_name([trial for trial in TRIALS if has_form(trial.primitive)])
+def test_every_mode(trial, cuda, host_copies):
+    for mode in modes_of(trial):
+        check(trial, mode, cuda, host_copies)
+
+
+@by_name([trial for trial in TRIALS if not has_form(trial.primitive)])
+def test_what_has_no_form_says_why(trial, cuda):
+    args = [move(a, cuda) if isinstance(a, np.ndarray) else a for a in trial.args]
+    with pytest.raises(NotImplementedError, match=device_call.reason(trial.primitive).split(";")[0].split("(")[0]):
+        trial.op(*args)
+
+
+def test_the_check_can_fail(cuda, host_copies):
+    trial = next(trial for trial in TRIALS if trial.primitive.name == "sin")
+    with pytest.raises(AssertionError, match="copies to the CPU"):
+        check(trial._replace(op=lambda x: wg.sin(x) * float(np.sum(x).item() or 1.0)), "value", cuda, host_copies)
+    with pytest.raises(AssertionError, match="on cpu"):
+        check(trial._replace(op=lambda x: np.ones(np.shape(x))), "value", cuda)
+    assert list(MODES) == modes_of(trial)

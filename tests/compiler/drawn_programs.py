@@ -379,3 +379,22 @@ class ComplexDraft(Draft):
     def numbers(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         """An input."""
         return rng.normal(size=shape) + 1j * rng.normal(size=shape)
+
+
+def loss(f: Callable) -> Callable:
+    """A number that depends on all elements of all results, on each one differently."""
+
+    def total(*args: Any) -> Any:
+        terms = [(y * np.linspace(0.5, 1.5, y.size, dtype=y.dtype).reshape(y.shape)).sum() for y in f(*args)]
+        return np.real(sum(terms[1:], terms[0]))
+
+    return total
+
+
+def assert_near(found: Any, expected: Any, tolerance: float, what: str) -> None:
+    """Equal in shape and dtype, and in numbers up to a part of the largest."""
+    assert len(found) == len(expected)
+    for y, z in zip(found, expected, strict=True):
+        assert (np.shape(y), y.dtype) == (np.shape(z), z.dtype), what
+        size = max(np.max(np.abs(z), initial=0.0), 1.0)
+        np.testing.assert_allclose(y, z, rtol=tolerance, atol=tolerance * size, err_msg=what)

@@ -277,3 +277,36 @@ def test_values_of_a_trace_that_has_ended():
 def test_captured_tensors_in_another_order_of_bytes():
     t = wg.tensor(np.arange(3.0).astype(">f8"))
     np.testing.assert_allclose(wg.compile(lambda x: t * x)(X), np.arange(3.0) * X)
+
+
+class Named(wg.Tensor):
+    """A tensor of another class, without fields of its own."""
+
+    __slots__ = ()
+
+
+class WithSource(wg.Tensor):
+    """A tensor that knows where its numbers are from."""
+
+    __slots__ = ("source",)
+
+
+@pytest.mark.parametrize("kind", [wg.Tensor, Named, WithSource])
+def test_classes_derived_from_tensors_take_the_native_entry_unless_they_have_fields(kind):
+    w = kind(np.ones(3))
+
+    @wg.compile
+    def step(x):
+        with wg.no_grad():
+            w.__iadd__(x)
+        return w.sum()
+
+    for _ in range(2):
+        step(X)
+    if kind is WithSource:
+        assert step.fast(X) is NotImplemented
+    else:
+        step.general = None  # it is not needed any more
+    step(X)
+    np.testing.assert_array_equal(w.value, 1.0 + 3.0 * X)
+    assert type(w) is kind

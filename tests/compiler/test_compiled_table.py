@@ -380,7 +380,8 @@ def test_gradients_of_cases_in_other_dtypes(group, dtype):
     """All cases of a group are one program."""
     runs = []
     for primitive, case in group:
-        if dtype not in ("f4", *COMPLEX)[: {"astype": 1, "loop": 0, "switch": 0}.get(primitive.name, 3)]:
+        count = 0 if primitive.kind == "control" else 1 if primitive.name == "astype" else 3
+        if dtype not in ("f4", *COMPLEX)[:count]:
             continue
         g, args, live = gradient_of_case(primitive, case)
         given = with_dtype(args, live, dtype)

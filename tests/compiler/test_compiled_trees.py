@@ -64,7 +64,8 @@ PARAMS = {"w": Y, "b": [np.array([1.0, -1.0]), np.float64(3.0)]}
 @needs_support
 def test_trees_in_and_out():
     f = wg.compile(model)
-    assert same(f(PARAMS, X), model(PARAMS, X))
+    for _ in range(2):  # the entry is made by the second call
+        assert same(f(PARAMS, X), model(PARAMS, X))
     with only_native():
         for scale in (1.0, 2.0):
             given = {"w": scale * Y, "b": [np.array([1.0, -1.0]) * scale, np.float64(scale)]}
@@ -80,7 +81,8 @@ def test_gradients_have_the_tree_of_their_argument(make):
 
     a, b, c, d = (X + i for i in range(4))
     f = wg.compile(wg.value_and_grad(loss))
-    f(make([d, c, b, a]))
+    for _ in range(2):
+        f(make([d, c, b, a]))
     with only_native():
         value, gradients = f(make([a, b, c, d]))
     np.testing.assert_allclose(value, np.sum(a * b + c * d), rtol=1e-14)

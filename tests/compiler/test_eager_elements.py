@@ -355,7 +355,21 @@ def test_small_arrays_do_not_ask(operation, at_once, native_calls):
     assert native_calls == [(operation.__name__, True)]
 
 
+@pytest.mark.parametrize("is_wide", [False, True])
+def test_functions_that_numpy_has_for_wide_vectors_are_native_if_they_are_very_large(
+    is_wide, monkeypatch, native_calls
+):
+    monkeypatch.setattr(native, "PAYS", 0)
+    monkeypatch.setattr(native, "has_wide_functions", lambda: is_wide)
+    for n in (native.EXPENSIVE_ARRAY, native.WIDE_ARRAY):
+        for function in (wg.sin, wg.exp):
+            function(np.ones(n))
+    left = [("exp", True)] if not is_wide else []
+    assert native_calls == [("sin", True), *left, ("sin", True), ("exp", True)]
+
+
 def test_few_calls_do_not_compile(monkeypatch, native_calls):
+    monkeypatch.setattr(native, "WIDE_ARRAY", 0)
     calls = wg.arcsinh.primitive.impl.large_calls
     monkeypatch.setattr(calls, "spent", {})
     x = np.ones(native.PAYS // native.EXPENSIVE // 3 + 1)

@@ -68,3 +68,61 @@ def test_the_body_is_inlined_only_if_it_is_small():
     assert "alwaysinline nounwind {" in small.report(0.5).llvm
     large = small.report(np.ones(1000)).llvm
     assert "@body.0(ptr %inputs, ptr %outputs, ptr %arena) noinline" in large
+
+
+def draw_updates(seed):
+    """A loop that updates two arrays and a number, by random statements that read and write single elements."""
+    rng = np.random.default_rng(seed)
+    n = 9
+    kinds = ["write", "add", "number", "read"]
+    statements = [
+        (
+            rng.choice(kinds),
+            int(rng.integers(2)),
+            int(rng.integers(-2, 3)),
+            int(rng.integers(2)),
+            int(rng.integers(-2, 3)),
+        )
+        for _ in range(rng.integers(2, 7))
+    ]
+
+    def step(k, states):
+        arrays, number = list(states[:2]), states[2]
+        for kind, target, shift, source, offset in statements:
+            i, j = (k + shift) % n, (k + offset) % n
+            value = np.sin(arrays[source][j] * 0.7 + 0.2 * number)
+            if kind == "write":
+                arrays[target][i] = value
+            elif kind == "add":
+                arrays[target][i] += value * 0.3
+            elif kind == "number":
+                number = number * 0.5 + value
+            else:
+                number = arrays[target][i]
+        return (*arrays, number)
+
+    def loss(a, b):
+        x, y, number = wg.fori_loop(0, 2 * n, step, (a * np.linspace(0.1, 1.0, n), b + np.linspace(0.5, 1.5, n), a * b))
+        return (x * np.arange(n)).sum() + (y * y).sum() + number
+
+    return loss
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_updates_of_elements(seed):
+    loss = draw_updates(seed)
+    for f in (loss, wg.grad(loss, (0, 1))):
+        np.testing.assert_allclose(wg.compile(f)(0.7, 1.3), f(0.7, 1.3), rtol=1e-12, atol=1e-13)
+
+
+def test_a_body_that_updates_elements_is_inlined():
+    def fill(a):
+        def step(k, x):
+            x[k] = np.sin(a * x[k - 1]) + 0.1
+            return x
+
+        return wg.fori_loop(1, 1000, step, wg.zeros(1000)).sum()
+
+    text = wg.compile(wg.value_and_grad(fill)).report(0.9).llvm
+    assert "@body.0(ptr %inputs, ptr %outputs, ptr %arena) alwaysinline" in text
+    assert "@body.1(ptr %inputs, ptr %outputs, ptr %arena) alwaysinline" in text

@@ -122,3 +122,10 @@ def test_states_that_come_again_are_not_computed_again(body, length):
 def test_points_that_escape_at_different_times_take_all_their_steps():
     a, b = np.meshgrid(np.linspace(-2.0, 0.5, 40), np.linspace(-1.25, 1.25, 30))
     check(steps(escape, 50), start(a.shape), a, b)
+
+
+def test_three_vectors_at_once():
+    """Their size is no power of two. Steps that wait for few others run with three vectors of elements."""
+    c = numbers(complex)
+    square = lambda c: steps(lambda s, c: (np.where(np.abs(s[0]) < 1e3, s[0] * s[0] + c, s[0]),))((0.0 * c,), c)[0]
+    check(lambda c: wg.jvp(square, (c,), (np.ones_like(c),)), c, rtol=1e-12)

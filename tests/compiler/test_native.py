@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.machine import cache, sources
+from wengert.compiler.machine import cache, native, sources
+from wengert.compiler.machine.translation import object_code
 
 X = np.linspace(0.5, 2.0, 7)
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
@@ -393,3 +394,16 @@ def test_many_compilations_do_not_leak(monkeypatch):
     before = resident()
     compile_some(240, 1000)
     assert (resident() - before) / 240 < 6_000
+
+
+def test_the_entry_is_translated_for_the_second_call_once_for_a_signature(monkeypatch):
+    translated = []
+    monkeypatch.setattr(native, "object_code", lambda *module: translated.append(module) or object_code(*module))
+    monkeypatch.setenv("WENGERT_CACHE_DIR", "off")
+    native.entry_code.cache_clear()
+    x = np.linspace(0.0, 1.0, 13)
+    for f in (np.sin, np.cos):
+        compiled = wg.compile(f)
+        for call in range(3):
+            np.testing.assert_allclose(compiled(x), f(x), rtol=1e-14)
+            assert len(translated) == (0 if f is np.sin and call == 0 else 1)

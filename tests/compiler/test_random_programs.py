@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.compiler.drawn_programs import EXTENTS, ComplexDraft, Draft
+from tests.compiler.drawn_programs import EXTENTS, ComplexDraft, Draft, assert_near, loss
 
 import wengert as wg
 
@@ -29,25 +29,6 @@ def drafts(draw: Callable, kind: type[Draft] = Draft) -> Draft:
     Shorter ones are simpler, and so are those of operations and shapes that are listed first.
     """
     return kind(lambda n: draw(st.integers(0, n - 1)), draw(st.integers(5, 50)))
-
-
-def loss(f: Callable) -> Callable:
-    """A number that depends on all elements of all results, on each one differently."""
-
-    def total(*args: Any) -> Any:
-        terms = [(y * np.linspace(0.5, 1.5, y.size, dtype=y.dtype).reshape(y.shape)).sum() for y in f(*args)]
-        return np.real(sum(terms[1:], terms[0]))
-
-    return total
-
-
-def assert_near(found: Any, expected: Any, tolerance: float, what: str) -> None:
-    """Equal in shape and dtype, and in numbers up to a part of the largest."""
-    assert len(found) == len(expected)
-    for y, z in zip(found, expected, strict=True):
-        assert (np.shape(y), y.dtype) == (np.shape(z), z.dtype), what
-        size = max(np.max(np.abs(z), initial=0.0), 1.0)
-        np.testing.assert_allclose(y, z, rtol=tolerance, atol=tolerance * size, err_msg=what)
 
 
 def own_error(f: Callable, expected: Any, inputs: list) -> float:

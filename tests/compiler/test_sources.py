@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import os
 import time
+from pathlib import Path
 
 import pytest
 
+import wengert
 from wengert.compiler.machine import cache, sources
 
 
@@ -159,3 +162,30 @@ def test_no_sources(package, monkeypatch):
 def test_without_a_cache(monkeypatch):
     monkeypatch.setenv("WENGERT_CACHE_DIR", "off")
     assert sources.contents() == sources.contents() is not None
+
+
+def test_folders_are_left_out_at_the_top_only(package):
+    for folder in (package / "explain", package / "inner" / "explain"):
+        folder.mkdir()
+        (folder / "three.py").write_text("z = 3\n")
+    found = {Path(path).relative_to(package).as_posix() for path in sources.walk(str(package))}
+    assert "explain/three.py" not in found
+    assert "inner/explain/three.py" in found
+
+
+TABLES = {
+    "complex_lowering", "expansion", "held_graphs", "improvement", "lowering", "native_call", "part_key",
+    "shorter_reduction", "simplifications", "vector_function", "view_merger",
+}  # fmt: skip
+
+
+def test_folders_that_are_left_out_enter_nothing_into_the_tables_of_the_compiler():
+    """Nor does the compiler import them, as `test_layers.py` checks."""
+    folders = [Path(wengert.__file__).parent / name for name in sources.LEFT_OUT]
+    files = [file for folder in folders for file in folder.rglob("*.py")]
+    assert len(files) > 300
+    for file in files:
+        imports = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ImportFrom)]
+        names = {alias.name for node in imports for alias in node.names}
+        used = names | {(node.module or "").split(".")[-1] for node in imports}
+        assert used.isdisjoint(TABLES), f"{file} uses {used & TABLES}"

@@ -55,12 +55,12 @@ def chosen(monkeypatch):
 
     def choose(level: str) -> target.Target:
         monkeypatch.setenv("WENGERT_TARGET", level)
-        target.machine_target.cache_clear()
+        target.host_target.cache_clear()
         return target.machine_target()
 
     yield choose
     monkeypatch.undo()
-    target.machine_target.cache_clear()
+    target.host_target.cache_clear()
 
 
 def test_native_is_the_default(chosen):

@@ -185,3 +185,9 @@ def test_a_captured_tensor_decides():
     with wg.no_grad():
         w -= 2.0
     assert f(3.0) == 3.0
+
+
+def test_a_lambda_on_the_line_of_its_function_is_not_that_function():
+    def slope(x): return wg.grad(lambda x: np.sin(x) * x)(x)  # fmt: skip  # noqa: E704
+
+    np.testing.assert_allclose(wg.compile(slope)(1.0), slope(1.0), rtol=1e-15)

@@ -79,6 +79,21 @@ def lift_captured(graph: Graph) -> Closed:
     return Closed(Graph(inputs, [new.get(y, y) for y in graph.outputs]), [node.value for node in captured])  # type: ignore[arg-type]  # inputs
 
 
+def share_captured(closed: Sequence[Closed]) -> tuple[list[Any], list[Graph]]:
+    """The values that any of several functions captured, and the bodies as functions that take all of them."""
+    captured: list[Any] = []
+    for _, values in closed:
+        captured += [v for v in values if not any(v is known for known in captured)]
+    bodies = []
+    for body, values in closed:
+        n = len(body.inputs) - len(values)
+        own = [next(i for i, v in enumerate(captured) if v is value) for value in values]
+        others = {i: Input(Spec.of(v)) for i, v in enumerate(captured) if i not in own}
+        inputs = {**others, **dict(zip(own, body.inputs[n:], strict=True))}
+        bodies.append(Graph([*body.inputs[:n], *[inputs[i] for i in range(len(captured))]], body.outputs))
+    return captured, bodies
+
+
 def name_of(captured: Constant) -> str | None:
     """The user's name of a captured value, where it is known."""
     value = captured.value

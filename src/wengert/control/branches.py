@@ -20,6 +20,7 @@ from wengert.control.bodies import (
     pull_body,
     push_body,
     refuse_collectives,
+    share_captured,
     specs_of,
     trace_body,
 )
@@ -33,7 +34,6 @@ from wengert.core.levels import find_own, is_own, payloads, strip_level
 from wengert.core.primitive import Primitive, as_operand, register
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Input
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual, zeros_like
@@ -104,16 +104,7 @@ def choose(index: Any, functions: Sequence[Callable[..., Any]], operands: tuple[
 
 def run_closed(index: Any, operands: Sequence[Any], closed: Sequence[Closed]) -> list[Any]:
     """One of several closed functions, whose captured values become operands of all."""
-    captured: list[Any] = []
-    for _, values in closed:
-        captured += [v for v in values if not any(v is known for known in captured)]
-    n = len(operands)
-    bodies = []
-    for body, values in closed:
-        own = [next(i for i, v in enumerate(captured) if v is value) for value in values]
-        others = {i: Input(Spec.of(v)) for i, v in enumerate(captured) if i not in own}
-        inputs = {**others, **dict(zip(own, body.inputs[n:], strict=True))}
-        bodies.append(Graph([*body.inputs[:n], *[inputs[i] for i in range(len(captured))]], body.outputs))
+    captured, bodies = share_captured(closed)
     return list(SWITCH.op(index, *operands, *captured, branches=tuple(bodies)))
 
 
@@ -225,7 +216,7 @@ def with_residuals(
 
     def run(symbols: list[Any]) -> list[Any]:
         outs = parts[k].forward.run(symbols)
-        kept = [outs[count:] if i == k else [zeros_like(s) for s in specs] for i, specs in enumerate(residuals)]
+        kept = [outs[count:] if i == k else [zeros_like(s, *outs) for s in specs] for i, specs in enumerate(residuals)]
         return [*outs[:count], *[r for group in kept for r in group]]
 
     return run
@@ -257,7 +248,7 @@ class SwitchGradient:
     def pull(self, t: Sequence[Any]) -> tuple[Any, ...]:
         """The cotangents of the operands, None for those without one."""
         specs = specs_of(self.parts[0].forward.outputs)
-        given = [zeros_like(s) if c is None else c for c, s in zip(t, specs, strict=False)]
+        given = [zeros_like(s, *self.values) if c is None else c for c, s in zip(t, specs, strict=False)]
         operands = [*[self.values[i] for i in self.uses], *self.saved, *given]
         bodies = tuple([trace_body(self.backward(k), [Spec.of(x) for x in operands]) for k in range(len(self.parts))])
         found = iter(SWITCH.op(self.index, *operands, branches=bodies))

@@ -287,7 +287,7 @@ class VjpCall(CustomCall):
             residuals = self.residuals.pop()
         else:
             _, residuals = self.run_forward(as_tensors(x, t))
-        given = [zeros_like(spec) if c is None else c for c, spec in zip(t, self.specs, strict=True)]
+        given = [zeros_like(spec, *t) if c is None else c for c, spec in zip(t, self.specs, strict=True)]
         return self.pull_captured(t, x, live, self.run_backward(residuals, as_tensors(given, x), x))
 
     def run_backward(self, residuals: Any, t: Sequence[Any], x: Sequence[Any]) -> list[Any]:

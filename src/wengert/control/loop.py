@@ -17,7 +17,7 @@ import numpy as np
 from wengert.control.bodies import Live, check_operands, specs_of
 from wengert.core.array import Array
 from wengert.core.definition import Definition
-from wengert.core.levels import strip_level
+from wengert.core.levels import numpy_of, strip_level
 from wengert.core.primitive import Primitive, as_operand, register
 from wengert.core.spec import UNKNOWN, Spec
 from wengert.graph.graph import Graph
@@ -64,6 +64,11 @@ class Shape(NamedTuple):
         return range(steps - 1, -1, -1) if self.reverse else range(steps)
 
 
+def as_row(xp: Any, x: Any) -> Any:
+    """A value as it is, and a number as an array of a library, so that NumPy's functions find their implementation."""
+    return x if isinstance(x, Array) else xp.asarray(x)
+
+
 def run_loop(*operands: Any, body: Graph, condition: Graph | None, shape: Shape) -> tuple[Any, ...]:
     """The loop on plain arrays, or on values that have numbers, step by step.
 
@@ -80,8 +85,9 @@ def run_loop(*operands: Any, body: Graph, condition: Graph | None, shape: Shape)
             break
         outs = body.run([*constants, *states, *[x[i] for x in sequences]])
         states, rows[i] = outs[: shape.states], outs[shape.states :]
+    xp = numpy_of(*operands)
     outputs = [
-        np.stack([rows[i][k] for i in range(len(rows))]) if rows else np.empty((0, *spec.shape), spec.dtype)
+        np.stack([as_row(xp, rows[i][k]) for i in range(len(rows))]) if rows else xp.empty((0, *spec.shape), spec.dtype)
         for k, spec in enumerate(specs_of(body.outputs)[shape.states :])
     ]
     steps = () if condition is None else (np.int64(len(rows)),)

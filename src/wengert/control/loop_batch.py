@@ -14,7 +14,7 @@ import numpy as np
 from wengert.control.bodies import batch_body, refuse_collectives, specs_of, trace_body
 from wengert.control.loop import STEPS, Loop
 from wengert.core.axis_names import name_of_level
-from wengert.core.levels import find_own, is_own, payloads
+from wengert.core.levels import find_own, is_own, numpy_of, payloads
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Input
@@ -56,8 +56,9 @@ def run_batch(loop: Loop, level: int, n: int, each: bool) -> tuple[Any, ...]:
         whole, is_batched = batch_body(condition, mine[: shape.last], n, name)
         condition = trace_body(lambda x: [any_(whole.run(x)[0])], specs_of(whole.inputs)) if is_batched[0] else whole
     constants, states, sequences = shape.split(payloads(loop.operands, own))
+    xp = numpy_of(*loop.operands)
     states = [
-        broadcast_to(s, (n, *np.shape(s))) if m and not o else s
+        broadcast_to(xp.asarray(s) if isinstance(s, np.generic) else s, (n, *np.shape(s))) if m and not o else s
         for s, m, o in zip(states, *[shape.split(flags)[1] for flags in (mine, own)], strict=True)
     ]
     sequences = [moveaxis(x, 0, 1) if m else x for x, m in zip(sequences, own[shape.last :], strict=True)]

@@ -97,10 +97,12 @@ class LoopGradient:
         """The cotangents of the operands, None for those without one."""
         loop, pulled, shape = self.loop, self.pulled, self.loop.shape
         first, last = shape.constants, shape.last
-        specs = specs_of(loop.body.inputs)
         given = [k for k in range(shape.states, len(loop.body.outputs)) if pulled.live[k] and t[k] is not None]
-        cotangents = [zeros_like(specs[i]) if i < first or t[i - first] is None else t[i - first] for i in self.carried]
         operands = loop.operands
+        specs = specs_of(loop.body.inputs)
+        cotangents = [
+            zeros_like(specs[i], *operands) if i < first or t[i - first] is None else t[i - first] for i in self.carried
+        ]
         sequences = [*[operands[i] for i in pulled.uses if i >= last], *[t[k] for k in given]]
         if shape.has_few_snapshots:
             snapshots = Snapshots(loop)

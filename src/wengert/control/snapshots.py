@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert.control.iteration import while_loop
+from wengert.core.levels import numpy_of
 from wengert.ops.elementwise.choices import minimum, where
 from wengert.ops.indexing.subscripts import set_at
 from wengert.ops.reductions.sums import sum as sum_
@@ -48,9 +49,10 @@ class Snapshots:
         self.loop, self.shape = loop, loop.shape
         self.count, length = self.shape.snapshots or 0, self.shape.length or 0
         constants, states, sequences = self.shape.split(loop.operands)
-        self.constants = [binomial_table(length, self.count), *constants, *sequences]
-        stack = [set_at(np.zeros((self.count + 1, *s.shape), s.dtype), 0, s) for s in states]
-        self.states = [np.int64(length), np.int64(0), np.zeros(self.count + 1, np.int64), *stack]
+        xp = numpy_of(*loop.operands)
+        self.constants = [xp.asarray(binomial_table(length, self.count)), *constants, *sequences]
+        stack = [set_at(numpy_of(s).zeros((self.count + 1, *s.shape), s.dtype), 0, s) for s in states]
+        self.states = [np.int64(length), np.int64(0), xp.zeros(self.count + 1, np.int64), *stack]
 
     def restore(self, symbols: Iterator[Any]) -> tuple[list[Any], dict[int, Any]]:
         """The next states of the snapshots, and all constants and states before the step, by their index."""

@@ -11,6 +11,7 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import user_error
 from wengert.core.infer import is_elementwise
+from wengert.core.levels import numpy_of
 from wengert.core.primitive import SHAPED, lookup
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten, unflatten
@@ -146,9 +147,13 @@ class Graph:
         return unflatten(self.result, outs)
 
     def run(self, args: Sequence[Any]) -> list[Any]:
-        """The outputs for these inputs, without the trees: plain arrays by NumPy, values of a mode by that mode."""
+        """The outputs for these inputs, without the trees: plain arrays by NumPy, values of a mode by that mode.
+
+        Constants are copied to the device of the inputs.
+        """
         values = self._bind(args)
         uses = self.count_uses()
+        xp = numpy_of(*args)
         with np.errstate(all="ignore"):
             for node in self.nodes:
                 if isinstance(node, Operation):
@@ -158,7 +163,8 @@ class Graph:
                         if not uses[a]:
                             del values[a]
                 elif isinstance(node, Constant):
-                    values[node] = node.value
+                    is_elsewhere = xp is not np and isinstance(node.value, np.ndarray)
+                    values[node] = xp.asarray(node.value) if is_elsewhere else node.value
         return [values[node] for node in self.outputs]
 
     def _bind(self, args: Sequence[Any]) -> dict[Node, Any]:
@@ -275,7 +281,7 @@ def _compute(node: Operation, operands: list[Any]) -> Any:
 def _token(part: Any) -> str:
     """A string that is equal for equal parts of a row, and only for them."""
     if isinstance(part, np.ndarray | np.generic):
-        return f"{part.dtype.str}{part.shape}{hashlib.sha256(np.ascontiguousarray(part).tobytes()).hexdigest()}"
+        return f"{part.dtype.str}{part.shape}{hashlib.sha256(np.ascontiguousarray(part).data).hexdigest()}"
     if isinstance(part, Spec):
         return f"{part.dtype.str}{part.shape}"
     if isinstance(part, tuple):

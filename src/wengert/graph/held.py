@@ -13,18 +13,22 @@ from wengert.core.aspects import Aspect
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation
 
-OPERAND, STATE, SLICE = "operand", "state", "slice of"
-"""What an input is: an operand as it is, a state that begins as an operand, or a slice of an operand."""
-NEXT, OUTPUT, WHILE, RETURN = "next", "output", "while", "return"
-"""What an output is: the next state, a slice of an output, the condition to go on, or a result of a choice."""
+OPERAND, STATE, SLICE, SHARD = "operand", "state", "slice of", "shard"
+"""What an input is: an operand as it is, a state that begins as an operand, a slice of an operand, or a part of data
+that are no operand.
+"""
+NEXT, OUTPUT, WHILE, RETURN, ADD = "next", "output", "while", "return", "add"
+"""What an output is: the next state, a slice of an output, the condition to go on, a result of a choice, or a term of a
+sum.
+"""
 
 
 class Held(NamedTuple):
     """One graph, and what it is to the operation that holds it.
 
-    `inputs` has the role of each input, and the operand. `runs` is how often the graph runs: a number, the operand
-    that says it, or None if a condition does; with `reverse`, from the last slice to the first. Of graphs that are
-    alternatives, one runs.
+    `inputs` has the role of each input, and the operand, or the input itself where data are no operand. `runs` is how
+    often the graph runs: a number, the operand that says it, or None if a condition does; with `reverse`, from the last
+    slice to the first. Of graphs that are alternatives, one runs.
     """
 
     title: str

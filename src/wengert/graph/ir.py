@@ -15,6 +15,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.aspects import primitive_of
+from wengert.core.devices import DeviceArray
 from wengert.core.infer import Operand, infer
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.source import Source
@@ -88,7 +89,7 @@ class Input(Node):
 class Constant(Node):
     """A number or array that is part of the program.
 
-    If its value is an `Array`, that was captured, and is to be lifted to an input.
+    If its value is an `Array`, or on a GPU, that was captured, and is to be lifted to an input.
     """
 
     __slots__ = ("value",)
@@ -100,8 +101,8 @@ class Constant(Node):
 
     @property
     def is_captured(self) -> bool:
-        """Whether the value belongs to some mode: a tensor of the user's, not plain numbers."""
-        return isinstance(self.value, Array)
+        """Whether the value is not plain numbers: it belongs to some mode, as a tensor does, or to a GPU."""
+        return isinstance(self.value, Array | DeviceArray)
 
 
 class Operation(Node):

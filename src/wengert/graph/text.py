@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.graph.forms import form
 from wengert.graph.graph import Graph
-from wengert.graph.held import Held, graphs_of
+from wengert.graph.held import SHARD, Held, graphs_of
 from wengert.graph.ir import Constant, Node, Operation
 
 
@@ -44,7 +44,7 @@ def _write_nodes(
 def _write_held(held: Held, count: Iterator[int], prefix: str, numbers: Mapping[Node, str]) -> list[str]:
     """A graph that a node holds, indented below it."""
     roles: dict[Node, str] = {
-        given: f"{role} {numbers[operand]}"
+        given: role if role == SHARD else f"{role} {numbers[operand]}"
         for given, (role, operand) in zip(held.graph.inputs, held.inputs, strict=False)
     }
     lines, inner = _write_nodes(held.graph, count, prefix, roles)

@@ -10,7 +10,7 @@ from wengert.core.aspects import primitive_of
 from wengert.core.errors import user_error
 from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
-from wengert.graph.held import NEXT, OPERAND, SLICE, STATE, Held, graphs_of
+from wengert.graph.held import NEXT, OPERAND, SHARD, SLICE, STATE, Held, graphs_of
 from wengert.graph.ir import Constant, Node, Operation, is_a, make_operation
 from wengert.ops.elementwise.choices import _where
 from wengert.ops.elementwise.predicates import less_equal
@@ -69,6 +69,12 @@ class Expander:
     def repeat(self, held: Sequence[Held]) -> list[Node]:
         """All steps of a loop: the last states, and the stacked outputs."""
         step = held[-1]
+        if any(role == SHARD for role, _ in step.inputs):
+            raise user_error(
+                NotImplementedError,
+                "A sum over shards cannot be written out",
+                because="its data are no part of the program.",
+            )
         if not isinstance(step.runs, int):
             raise user_error(
                 NotImplementedError,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
+from wengert.core.foreign_keywords import integer_call_error
 from wengert.core.primitive import as_operand
 from wengert.modes import recording
 from wengert.ops.indexing.subscripts import getitem, set_at
@@ -36,8 +37,15 @@ UPDATES: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] 
 """The functions of `x = x + v` and `x += v`, by the name of the operator in syntax trees."""
 
 
+def callee(f: Any) -> Any:
+    """The function to call in place of f, in a call."""
+    if f.__class__ is int:
+        raise integer_call_error()
+    return read(f)
+
+
 def read(f: Any) -> Any:
-    """The function to call in place of f."""
+    """The function to call in place of f; anything else as it is."""
     try:
         found = REPLACEMENTS.get(f)
     except TypeError:  # it has no hash

@@ -8,7 +8,7 @@ import inspect
 import os
 import textwrap
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,7 +62,9 @@ def read_plain(f: types.FunctionType) -> Callable[..., Any]:
     if RUNTIME in f.__code__.co_freevars:
         return f  # it is one
     if f.__code__ not in READINGS:
-        READINGS[f.__code__] = read_code(f)
+        reading = READINGS[f.__code__] = read_code(f)
+        if reading is not None:
+            READINGS.update(dict.fromkeys(inner_codes(reading.code)))  # they have been read with it
     reading = READINGS[f.__code__]
     if reading is None:
         return f
@@ -99,6 +101,14 @@ def read_code(f: types.FunctionType) -> Reading | None:
     return Reading(new, rename(code, f.__name__, f.__qualname__))
 
 
+def inner_codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """The codes of the functions inside of a function."""
+    for part in code.co_consts:
+        if isinstance(part, types.CodeType):
+            yield part
+            yield from inner_codes(part)
+
+
 def future_flags(f: types.FunctionType) -> int:
     """The flags of `from __future__` imports that a function was compiled with."""
     import __future__
@@ -120,6 +130,8 @@ def rename(code: types.CodeType, name: str, qualname: str) -> types.CodeType:
 
 def find_node(f: types.FunctionType) -> ast.FunctionDef | None:
     """The syntax tree of a function, with the line numbers of its file; None if there is no source."""
+    if any("(" in name for name in f.__code__.co_names):
+        return None  # a formula, whose text is not Python
     try:
         found = (parse_function(f, textwrap.dedent("".join(lines)), first) for lines, first in source_blocks(f))
         return next((node for node in found if node is not None), None)

@@ -274,7 +274,7 @@ class Rewriter(ast.NodeTransformer):
         known = self.library(function)
         node = self.generic_visit(node)  # type: ignore[assignment]  # the same node
         if known is None:
-            node.func = at(self.runtime("read", node.func), node)
+            node.func = at(self.runtime("callee", node.func), node)
         elif (getattr(known, "__module__", None) or "").startswith(HOLDERS):
             node.args = [self.as_read(a) for a in node.args]
             for keyword in node.keywords:

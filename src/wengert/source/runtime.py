@@ -7,6 +7,7 @@ results are the variables that it changes.
 from builtins import slice as slice
 
 from wengert.source.branches import choose as choose
+from wengert.source.calls import callee as callee
 from wengert.source.calls import get_item as get_item
 from wengert.source.calls import read as read
 from wengert.source.calls import set_item as set_item

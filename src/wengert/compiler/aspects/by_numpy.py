@@ -11,7 +11,7 @@ from wengert.ops.indexing import subscripts, taking
 from wengert.ops.linear_algebra import matrix_functions, sparse, spectral, structured
 from wengert.ops.reductions import without_nan
 from wengert.ops.samples import histograms, sets
-from wengert.ops.shape import joining, rearranging
+from wengert.ops.shape import casting, joining, rearranging
 from wengert.ops.special import (
     bessel,
     combinatorial,
@@ -25,6 +25,7 @@ from wengert.ops.special import (
 )
 
 lowering.without("a loop or a branch around the native code of what it holds", LOOP, SWITCH)
+lowering.without("a program runs on one device", casting._to_device)
 lowering.without("its outputs become slices of the operand", rearranging._split, joining._unstack)
 
 lowering.without(

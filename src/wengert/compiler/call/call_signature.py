@@ -6,8 +6,9 @@ Also the state that a program has beside its arguments: tensors that it captures
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,13 @@ from wengert.compiler.entry.entry_signature import MOST_STATES, Constant, EntryS
 from wengert.compiler.entry.entry_values import Argument, is_native_dtype
 from wengert.compiler.entry.program_state import StateUse
 from wengert.compiler.entry.python_objects import is_supported
-from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
+from wengert.compiler.machine.native import LOCK, NO_TARGETS, NativeProgram, load_or_compile
 from wengert.compiler.machine.translation import Effort
 from wengert.core.array import Array
 from wengert.core.constant_key import constant_key
+from wengert.core.devices import ARRAY_CLASSES, DeviceArray
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import iterate_payloads
+from wengert.core.levels import bottom_array, iterate_payloads
 from wengert.core.primitive import SHAPED
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
@@ -89,6 +91,8 @@ class Signature:
         self.arguments = described_tree(structure, iter(described), Constant(None))
         self.known: dict[Any, Callable] = {}
         self._native: NativeProgram | None = None
+        self.has_run = False
+        self.on_devices: dict[int, Any] = {}  # the programs for GPUs, by their numbers
 
     @property
     def is_lasting(self) -> bool:
@@ -150,6 +154,19 @@ class Signature:
                         effort=self.effort,
                     )
         return self._native
+
+    def is_on_device(self, leaves: Sequence[Any]) -> bool:
+        """Whether numbers of a call, with these arguments, are on a GPU."""
+        if not ARRAY_CLASSES:
+            return False
+        return any(bottom_array(x).__class__ in ARRAY_CLASSES for x in (*leaves, *[x.value for x in self.captured]))
+
+    def run(self, values: Sequence[Any], targets: Mapping[int, np.ndarray] = NO_TARGETS, assigned: int = 0) -> list:
+        """The results of the program for arguments and captured values, on the device that they are on."""
+        if self.is_on_device(values):
+            found: list = import_module("wengert.compiler.targets.device_call").run_signature(self, values)
+            return found
+        return self.native(values, targets, assigned)
 
     @property
     def gives_tensors(self) -> bool:
@@ -358,7 +375,7 @@ def depends(node: Node, inputs: set[Node]) -> bool:
 
 
 def lift_captured(graph: Graph) -> tuple[Graph, list]:
-    """A graph with captured values as further inputs, and these values."""
+    """A graph with captured values as further inputs, and these values: tensors, and copies of arrays on a GPU."""
     captured = [node for node in graph.constants if node.is_captured]
     if not captured:
         return graph, []
@@ -368,7 +385,8 @@ def lift_captured(graph: Graph) -> tuple[Graph, list]:
             new[node] = node.with_args([new.get(a, a) for a in node.args])
     inputs = (*graph.inputs, *[new[node] for node in captured])
     outputs = [new.get(node, node) for node in graph.outputs]
-    return Graph(inputs, outputs, graph.arguments, graph.result), [node.value for node in captured]
+    values = [Tensor(x.copy()) if isinstance(x, DeviceArray) else x for x in [node.value for node in captured]]
+    return Graph(inputs, outputs, graph.arguments, graph.result), values
 
 
 def described_tree(structure: Structure, leaves: Iterator[Any], nothing: Any) -> Any:

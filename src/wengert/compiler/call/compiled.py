@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Sequence
 from functools import partial, update_wrapper
+from importlib import import_module
 from operator import attrgetter
 from types import FrameType
 from typing import Any, Generic, Never, ParamSpec, TypeVar, overload
@@ -17,6 +18,7 @@ from wengert.compiler.call.report import Report
 from wengert.compiler.call.transformed_call import CompiledCall, operation_of
 from wengert.compiler.machine.translation import EFFORTS, Effort
 from wengert.core.array import Array
+from wengert.core.devices import has_device_arrays
 from wengert.core.errors import user_error
 from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.levels import iterate_payloads, strip_level
@@ -52,6 +54,7 @@ def compile(
     check: bool = False,
     unroll: bool | int | None = None,
     effort: Effort | None = None,
+    device: str | None = None,
 ) -> Compiled[P, R]: ...
 
 
@@ -64,6 +67,7 @@ def compile(
     check: bool = False,
     unroll: bool | int | None = None,
     effort: Effort | None = None,
+    device: str | None = None,
 ) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...
 
 
@@ -75,6 +79,7 @@ def compile(
     check: bool = False,
     unroll: bool | int | None = None,
     effort: Effort | None = None,
+    device: str | None = None,
     **foreign: Never,
 ) -> Any:
     """Compile a function to native code: `compile(f)`, or as a decorator.
@@ -93,6 +98,9 @@ def compile(
 
     With the `effort` "fast", what counts is the time to compile, with "best" the speed of the code. The numbers are the
     same.
+
+    Called with arrays of CuPy, it runs on their GPU, and gives arrays of CuPy, without waiting for them. With the
+    `device` "cuda", arrays of NumPy are copied to the GPU, and results back.
 
     >>> square = compile(lambda x: x * x)
     >>> square(3.0)
@@ -114,17 +122,19 @@ def compile(
             check=check,
             unroll=unroll,
             effort=effort,
+            device=device,
         )
     if not callable(f):
         raise user_error(TypeError, f"compile takes a function, and was given a {type(f).__name__}")
     is_plain = not (static_argnums or static_argnames or check or unroll is not None)
-    if isinstance(f, Compiled) and is_plain and effort in (None, f.effort):
+    device = None if device == "cpu" else device
+    if isinstance(f, Compiled) and is_plain and effort in (None, f.effort) and device in (None, f.device):
         return f
-    if hasattr(f, "as_compiled") and is_plain:
+    if hasattr(f, "as_compiled") and is_plain and device is None:
         return f.as_compiled(effort)  # which knows its numerical part, such as the elements of a sparse matrix
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
-    return Compiled(f, numbers, names, check, unroll, effort)
+    return Compiled(f, numbers, names, check, unroll, effort, device)
 
 
 def function(inputs: Sequence[Symbol], outputs: Any) -> Callable:
@@ -174,10 +184,11 @@ class Compiled(Generic[P, R]):
         check: bool = False,
         unroll: bool | int | None = None,
         effort: Effort | None = None,
+        device: str | None = None,
     ):
         update_wrapper(self, f, updated=())
         self.f, self.static_argnums, self.static_argnames, self.check = f, static_argnums, static_argnames, check
-        self.unroll, self.effort = unroll, effort
+        self.unroll, self.effort, self.device = unroll, effort, device
         self.static_positions, self.static_names = static_arguments(f, static_argnums, static_argnames)
         self.name = getattr(f, "__name__", type(f).__name__)
         self.known: dict[Any, list[Signature]] = {}  # for each key those of other states, the last one first
@@ -197,6 +208,10 @@ class Compiled(Generic[P, R]):
 
     def general(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Call with any arguments: find or make their signature, and run it."""
+        if self.device is not None or has_device_arrays():
+            found = import_module("wengert.compiler.targets.device_call").call_on_device(self, args, kwargs)
+            if found is not NotImplemented:
+                return found
         leaves, structure = self.flatten_arguments(args, kwargs)
         tracked = [x for x in leaves if isinstance(x, Array)]
         if not all(isinstance(layer, DIFFERENTIATED) for x in tracked for layer in iterate_payloads(x)):
@@ -213,8 +228,9 @@ class Compiled(Generic[P, R]):
         if tracked or signature.is_tracked:
             outs = CompiledCall(signature, leaves)(operation_of(self.name))
             return unflatten(signature.result, signature.write_back(outs))
-        targets = signature.targets()  # while nothing else refers to them
-        outs = signature.native(
+        is_on_device = signature.is_on_device(leaves)
+        targets = {} if is_on_device else signature.targets()  # while nothing else refers to them
+        outs = signature.run(
             [*[x for x in leaves if is_traced(x)], *[x.value for x in signature.captured]],
             targets,
             len(signature.assignments),
@@ -222,10 +238,15 @@ class Compiled(Generic[P, R]):
         outs = signature.write_back(outs)
         if signature.gives_tensors:
             outs = [Tensor(y) for y in outs]
-        if (entry := signature.entry) is not None and not self.check:
-            self.fast = entry
-            self.entries = (entry, *[other for other in self.entries if other is not entry])[:MOST_ENTRIES]
+        if signature.has_run and not (self.check or is_on_device) and (entry := signature.entry) is not None:
+            self.install(entry)
+        signature.has_run = True  # an entry is worth its time from the second call on
         return unflatten(signature.result, outs)
+
+    def install(self, entry: Callable) -> None:
+        """Let further calls begin with an entry, which takes arguments of one signature."""
+        self.fast = entry
+        self.entries = (entry, *[other for other in self.entries if other is not entry])[:MOST_ENTRIES]
 
     def flatten_arguments(self, args: tuple, kwargs: dict[str, Any]) -> tuple[list, Structure]:
         """The leaves of the arguments and their structure; a static argument is one leaf."""
@@ -246,7 +267,7 @@ class Compiled(Generic[P, R]):
         for found in variants:
             if found.holds:
                 return found
-        wrap = partial(Compiled, effort=self.effort)
+        wrap = partial(Compiled, effort=self.effort, device=self.device)
         found = Signature(self.f, self.name, leaves, structure, self.check, wrap, self.unroll, self.effort)
         if found.is_lasting:
             self.known[key] = [found, *[other for other in self.known.get(key, ()) if not other.holds]]
@@ -258,6 +279,10 @@ class Compiled(Generic[P, R]):
 
     def report(self, *args: Any, **kwargs: Any) -> Report:
         """The report on the program for arguments like these: kernels, fallbacks, memory, time, LLVM text."""
+        if self.device is not None or has_device_arrays():
+            found: Report = import_module("wengert.compiler.targets.device_call").report(self, args, kwargs)
+            if found is not NotImplemented:
+                return found
         signature = self.signature(*self.flatten_arguments(args, kwargs))
         native = signature.native
         return Report(self.name, native.build, native.is_warm, signature.graph, signature.updates(), signature.rolls)
@@ -277,7 +302,15 @@ class Compiled(Generic[P, R]):
                 return name
         except (AttributeError, KeyError):
             pass
-        return Compiled, (self.f, self.static_argnums, self.static_argnames, self.check, self.unroll, self.effort)
+        return Compiled, (
+            self.f,
+            self.static_argnums,
+            self.static_argnames,
+            self.check,
+            self.unroll,
+            self.effort,
+            self.device,
+        )
 
     def __repr__(self) -> str:
         return f"<compiled {function_name(self.f).strip('()')}>"

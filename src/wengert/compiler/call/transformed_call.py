@@ -82,7 +82,7 @@ class CompiledCall(Call):
         self.specs = [node.spec for node in signature.graph.outputs]
 
     def run(self, x: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple(self.signature.native(x))
+        return tuple(self.signature.run(x))
 
     def run_inline(self, x: Sequence[Any]) -> tuple[Any, ...]:
         """The results, one operation at a time."""

@@ -55,7 +55,8 @@ def _usable(value: Any, spec: Spec) -> np.ndarray:
 
 def _addresses(arrays: Sequence[np.ndarray]) -> ctypes.Array:
     """The addresses of the data, followed by those of the arrays."""
-    return _pointer_table(2 * len(arrays))(*(array.ctypes.data for array in arrays), *map(id, arrays))
+    data = [array.__array_interface__["data"][0] for array in arrays]  # `array.ctypes` would import a module
+    return _pointer_table(2 * len(arrays))(*data, *map(id, arrays))
 
 
 @cache

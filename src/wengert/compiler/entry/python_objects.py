@@ -40,6 +40,8 @@ USABLE, OWNED = 0x101, 0x404
 
 CHANGED, GRADIENT, EXTRA, LEVEL, PAYLOAD = 16, 24, 32, 40, 48
 """The offsets of the slots of a tensor; an object begins with its number of references."""
+INSTANCE_SIZE = 32
+"""The offset of the size of its instances in a type: that of tensors, if a class that is derived adds no fields."""
 
 _PYTHON = (
     *(
@@ -57,7 +59,7 @@ _PYTHON = (
     *("PyTuple_New", "PyTuple_Size", "PyTuple_GetItem", "PyTuple_SetItem"),
     *("PyList_New", "PyList_Size", "PyList_GetItem", "PyList_SetItem"),
     *("PyDict_Copy", "PyDict_Size", "PyDict_Next", "PyDict_SetItem"),
-    *("PyObject_RichCompareBool", "Py_DecRef", "Py_IncRef"),
+    *("PyObject_RichCompareBool", "PyType_IsSubtype", "Py_DecRef", "Py_IncRef"),
 )
 _NUMPY = {"PyArray_GetNDArrayCVersion": 0, "PyArray_Type": 2, "PyArray_Scalar": 60, "PyArray_NewFromDescr": 94}
 """Indices in NumPy's table of C functions, which are fixed in one version of its binary interface."""
@@ -189,6 +191,8 @@ def _tensors_agree() -> bool:
     tensor._grad, tensor._changes = Tensor(array), 10**9
     slots = {PAYLOAD: array, LEVEL: USER_LEVEL, EXTRA: None, GRADIENT: tensor._grad, CHANGED: tensor._changes}
     if any(ctypes.c_void_p.from_address(id(tensor) + at).value != id(value) for at, value in slots.items()):
+        return False
+    if ctypes.c_ssize_t.from_address(id(Tensor) + INSTANCE_SIZE).value != Tensor.__basicsize__:
         return False
     owners = [tensor, array]
     return ctypes.c_ssize_t.from_address(id(array)).value == sys.getrefcount(owners[1]) - 1

@@ -15,6 +15,7 @@ from wengert.compiler.entry.python_objects import (
     EXTRA,
     FLAGS,
     GRADIENT,
+    INSTANCE_SIZE,
     NUMBER,
     OWNED,
     PAYLOAD,
@@ -59,6 +60,7 @@ STATE_FUNCTIONS = re.sub(
 @wengert.states = global ptr null
 declare ptr @PyLong_FromLongLong(i64)
 declare void @PyErr_Clear()
+declare i32 @PyType_IsSubtype(ptr, ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
 ; Whether everything is recorded as usual, and nothing has changed that guards are about.
@@ -73,15 +75,30 @@ define internal i1 @is_usual() noinline {{
   ret i1 %usual
 }}
 
+; Whether an object is a tensor and has this node. A class that is derived may say how a tensor behaves, as those of
+; PyTorch's names do; if it has fields of its own, as a part of another tensor has, Python must know of each change.
 define internal i1 @is_tensor(ptr %object, ptr %node) alwaysinline {{
   %type.at = getelementptr i8, ptr %object, i64 {TYPE}
   %type = load ptr, ptr %type.at
-  %right = icmp eq ptr %type, @Tensor.type
+  %exact = icmp eq ptr %type, @Tensor.type
+  br i1 %exact, label %right, label %derived
+derived:
+  %found = call i32 @PyType_IsSubtype(ptr %type, ptr @Tensor.type)
+  %is.derived = icmp ne i32 %found, 0
+  %size.at = getelementptr i8, ptr %type, i64 {INSTANCE_SIZE}
+  %size = load i64, ptr %size.at
+  %tensor.size.at = getelementptr i8, ptr @Tensor.type, i64 {INSTANCE_SIZE}
+  %tensor.size = load i64, ptr %tensor.size.at
+  %same.size = icmp eq i64 %size, %tensor.size
+  %is.plain = and i1 %is.derived, %same.size
+  br i1 %is.plain, label %right, label %wrong
+right:
   %node.at = getelementptr i8, ptr %object, i64 {EXTRA}
   %own.node = load ptr, ptr %node.at
   %same = icmp eq ptr %own.node, %node
-  %both = and i1 %right, %same
-  ret i1 %both
+  ret i1 %same
+wrong:
+  ret i1 false
 }}
 
 ; The data of an array, or of a NumPy scalar that is only read.

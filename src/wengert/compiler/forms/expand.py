@@ -6,11 +6,12 @@ operations, and compute what NumPy's implementations do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from wengert.compiler.forms.lowering import SUPPORTED, expansion
 from wengert.core.aspects import primitive_of
-from wengert.core.primitive import OUTPUT
+from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation, make_operation
@@ -25,15 +26,19 @@ ROUNDS = 4
 GETITEM, SPLIT, UNSTACK = map(primitive_of, (_getitem, _split, _unstack))
 
 
-def expand(graph: Graph) -> Graph:
+Rules = Callable[[Primitive], Callable[..., Any] | None]
+"""The expansion of each operation, or None."""
+
+
+def expand(graph: Graph, rules: Rules = expansion.of) -> Graph:
     """The same program in simpler operations, which may consist of simpler ones themselves."""
     for _ in range(ROUNDS):
         new: dict[Node, Node] = {}
         for node in graph.nodes:
-            new[node] = expand_node(node, new) if isinstance(node, Operation) else node
+            new[node] = expand_node(node, new, rules) if isinstance(node, Operation) else node
         kept = {made for node, made in new.items() if is_same_operation(made, node)}
         graph = graph.with_outputs([new[node] for node in graph.outputs])
-        if not any(node not in kept and expansion.of(node.primitive) is not None for node in graph.operations):
+        if not any(node not in kept and rules(node.primitive) is not None for node in graph.operations):
             break
     return graph
 
@@ -48,19 +53,33 @@ def is_same_operation(new: Node, old: Node) -> bool:
     )
 
 
-def expand_node(node: Operation, new: dict[Node, Node]) -> Node:
+def expand_node(node: Operation, new: dict[Node, Node], rules: Rules = expansion.of) -> Node:
     """An operation in simpler ones; `new` has its operands."""
     args = [new[a] for a in node.args]
     if node.primitive is OUTPUT:
         return output_slice(args[0], node.params["index"], node, args)
-    rule = expansion.of(node.primitive)
+    rule = rules(node.primitive)
     if rule is not None and all(a.spec.__class__ is Spec and a.dtype in SUPPORTED for a in args):
         result = rule(*[a.value if isinstance(a, Constant) and a.weak else Symbol(a) for a in args], **node.params)
         if result is not None:
             made = result.node if isinstance(result, Symbol) else Constant(result)
             if made.spec == node.spec:
+                pass_on_source(node, args, made)
                 return made
     return node if all(a is b for a, b in zip(args, node.args, strict=True)) else node.with_args(args)
+
+
+def pass_on_source(node: Operation, args: Sequence[Node], made: Node) -> None:
+    """Give what an operation was expanded to, from its new operands, the user's line and the name of the operation."""
+    if isinstance(made, Operation) and made not in args:
+        made.name = made.name or node.name
+    seen, stack = set(args), [made]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, Operation) and part not in seen:
+            seen.add(part)
+            part.source = node.source
+            stack += part.args
 
 
 def output_slice(whole: Node, index: int, node: Operation, args: Sequence[Node]) -> Node:

@@ -52,6 +52,9 @@ class StoredElement(NamedTuple):
 class Elements(ElementSources):
     """The elements of one kernel."""
 
+    has_lapack = True
+    """Whether kernels may call LAPACK."""
+
     def __init__(self, code: Code, schedule: Schedule, kernel: Kernel, pointers: Pointers, is_flat: bool = False):
         super().__init__(schedule, kernel, is_flat)
         self.code, self.pointers = code, pointers
@@ -332,7 +335,8 @@ class Elements(ElementSources):
             rows, columns = a.shape[-2:]
             aligned = self.align([next(elements).to(kind) for _ in range(rows * columns)])
             matrices.append([aligned[i * columns : (i + 1) * columns] for i in range(rows)])
-        results = found.body(MatrixCall(matrices, self.factorizations, self.splat, self.fail), **node.params)
+        call = MatrixCall(matrices, self.factorizations, self.splat, self.fail, self.has_lapack)
+        results = found.body(call, **node.params)
         lead = position[: found.lead(node)]
         shape = node.shape[found.lead(node) :]
         for index, value in zip(np.ndindex(shape), [x for row in results for x in row], strict=True):

@@ -83,8 +83,8 @@ class KernelWriter(KernelLoops):
         plan, code = LoopPlan(kernel, schedule), Code()
         pointers = Pointers(code, memory, schedule.aliases, not schedule.is_inline)
         super().__init__(plan, Elements(code, schedule, kernel, pointers, plan.is_flat))
-        if schedule.is_inline:  # new states are written where the old ones were
-            self.elements.overwritten.update(schedule.graph.inputs)
+        if schedule.is_inline:  # what it reads in one step of the loop is overwritten in another
+            self.elements.overwritten.update(schedule.graph.inputs, schedule.stored)
 
     def write(self) -> KernelText:
         """The text of the kernel."""

@@ -11,7 +11,7 @@ from wengert.compiler.forms.lowering import MatrixFunction, lowering_of
 from wengert.compiler.kernels.borders import find_interior
 from wengert.compiler.kernels.element_sources import Element, ElementSources
 from wengert.compiler.kernels.iteration import vectors_at_once
-from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.machine.target import vector_lanes
 from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, flat_index
 from wengert.compiler.schedule.gather import Written
 from wengert.compiler.schedule.pieces import piece_positions
@@ -59,7 +59,7 @@ class LoopPlan:
         self.row_axes, self.unit = self.find_rows()
         if self.row_axes:
             widest = kernel.scatters[0].dtype.itemsize
-        self.vector_axis, self.lanes = self.choose_vector(max(vector_bytes() // widest, self.fewest_lanes))
+        self.vector_axis, self.lanes = self.choose_vector(max(vector_lanes(widest), self.fewest_lanes))
         self.counters = [Counter(i, n, self.grain(i)) for i, n in enumerate(self.domain)]
         last = lambda i: (i in self.row_axes, i == self.vector_axis)
         inner = range(self.outer, len(self.domain))
@@ -121,7 +121,7 @@ class LoopPlan:
         loops = [node for node in self.computed_nodes if self.schedule.forms[node] is Form.ITERATED]
         vectors = [lowering_of(node, MatrixFunction).vectors(node) for node in self.matrices]
         vectors += [vectors_at_once(node) for node in loops if isinstance(node, Operation)]
-        return max(vectors, default=0) * vector_bytes() // 8
+        return max(vectors, default=0) * vector_lanes(8)
 
     def choose_vector(self, lanes: int) -> tuple[int | None, int]:
         """The axis with SIMD lanes and their number: a long axis along which most elements are neighbours in memory."""

@@ -152,7 +152,7 @@ class KernelLoops:
         for (failure, lanes), flags in self.elements.failures.items():
             failures = failures | (any_lane(code.load(flags, Type("i1", lanes))).to("i64") << failure.bit)
         if is_shared:
-            code.add(f"atomicrmw or {status.typed}, {failures.typed} monotonic", I64)
+            code.update_shared("or", status, failures)
         else:
             code.store(code.load(status, I64) | failures, status)
 

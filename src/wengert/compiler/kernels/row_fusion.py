@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wengert.compiler.forms.classify import COMPUTED, Form, operation_cost
 from wengert.compiler.kernels.loop_plan import PIECES, LoopPlan
@@ -35,13 +35,32 @@ ROWS_OF_PIECE, PARTIAL_BYTES = 4, 1 << 20
 """Rows are added up in a row kernel if each piece has so many, and the sums of all pieces at most so many bytes."""
 
 
-def fuse_rows(schedule: Schedule) -> list[Any]:
+class RowLimits(NamedTuple):
+    """What the row kernels of a target can do.
+
+    Their buffers have at most so many bytes, and with `has_sums` they add up along all rows, too. A part that reduces a
+    row to several numbers folds at most so many terms for each: the `longest_column`.
+    """
+
+    buffer_bytes: int = BUFFER_BYTES
+    has_sums: bool = True
+    longest_column: float = math.inf
+
+    def allow(self, kernel: Kernel, outer: int) -> bool:
+        """Whether a kernel can be a part, whose first axes are those of the rows."""
+        if min(kernel.axes, default=outer) < outer and not self.has_sums:
+            return False
+        terms = math.prod([kernel.domain[axis] for axis in kernel.axes])
+        return terms == math.prod(kernel.domain[outer:]) or terms <= self.longest_column
+
+
+def fuse_rows(schedule: Schedule, limits: RowLimits = RowLimits()) -> list[Any]:  # noqa: B008  # a constant
     """The steps of a schedule, with row kernels instead of the kernels that they consist of."""
     steps = schedule.steps
     is_first = lambda step: is_plain(schedule, step) and can_start(step)
     if schedule.is_tiny or not any(map(is_first, steps)):
         return steps
-    return RowFusion(schedule).fuse()
+    return RowFusion(schedule, limits).fuse()
 
 
 def can_start(kernel: Kernel) -> bool:
@@ -73,8 +92,8 @@ class Candidate(RowKernel):
 class RowFusion:
     """Finds the row kernels of one schedule."""
 
-    def __init__(self, schedule: Schedule):
-        self.schedule = schedule
+    def __init__(self, schedule: Schedule, limits: RowLimits):
+        self.schedule, self.limits = schedule, limits
         self.readers: dict[Node, list[Any]] = {}
         self.makers: dict[Node, int] = {}  # the places of steps that make values, in the new order
         self.steps_of: dict[Node, Any] = {}  # these steps
@@ -180,7 +199,7 @@ class RowFusion:
         if earlier is None:
             return False
         axes = tuple([axis for axis in kernel.axes if axis >= outer])
-        if not is_along_rows(kernel, outer, candidate.count):
+        if not is_along_rows(kernel, outer, candidate.count) or not self.limits.allow(kernel, outer):
             return False
         part = RowPart(kernel.domain, outer, axes if axes == kernel.axes else (), reads)
         part.maps = kernel.maps
@@ -245,7 +264,7 @@ class RowFusion:
             is_local = node in shared or not self.is_used_outside(node, candidate)
             length = node.nbytes // candidate.count
             is_number = node.size == candidate.count and node in read
-            if node not in candidate.sums and (is_local or is_number) and size + length <= BUFFER_BYTES:
+            if node not in candidate.sums and (is_local or is_number) and size + length <= self.limits.buffer_bytes:
                 size += length
                 candidate.buffers[node] = None
                 if is_local:

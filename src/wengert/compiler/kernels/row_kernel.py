@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from typing import Any
 
 from wengert.compiler.kernels.accumulators import Accumulators, SumsInMemory, write_combination
 from wengert.compiler.kernels.element import Elements, StoredElement
@@ -26,9 +27,11 @@ from wengert.graph.ir import Node
 class RowPlan:
     """The loops of all parts of a row kernel."""
 
+    make_part: type[LoopPlan] = LoopPlan
+
     def __init__(self, kernel: RowKernel, schedule: Schedule):
         self.kernel = kernel
-        self.parts = [LoopPlan(part, schedule) for part in kernel.parts]
+        self.parts: list[Any] = [self.make_part(part, schedule) for part in kernel.parts]
         self.work = sum(plan.work for plan in self.parts)
 
     @property

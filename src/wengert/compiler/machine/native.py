@@ -11,7 +11,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -31,7 +31,7 @@ from wengert.compiler.kernels.threads import THREADS, parallel_address
 from wengert.compiler.machine import target
 from wengert.compiler.machine.fingerprint import CacheEntry
 from wengert.compiler.machine.target import start_thread
-from wengert.compiler.machine.translation import Effort, Level, Module
+from wengert.compiler.machine.translation import Effort, Level, Module, object_code
 from wengert.compiler.program.failures import FAILURES
 from wengert.compiler.program.kept_memory import KEPT, allow_kept_memory
 from wengert.compiler.program.program import FIRST_FAILURE, NO_MEMORY, Program
@@ -81,7 +81,8 @@ class Build(NamedTuple):
 class NativeProgram:
     """A program in memory. It is called with the leaves of the arguments, and returns those of the result.
 
-    `entry` is the function that Python calls directly, with arguments of one signature.
+    `entry` is the function that Python calls directly, with arguments of one signature. It is made when it is first
+    asked for: many programs run once.
     """
 
     def __init__(
@@ -91,6 +92,7 @@ class NativeProgram:
         name: str,
         is_warm: bool,
         uses: Sequence[StateUse] = (),
+        states: States = NO_STATES,
     ):
         if not allocator.is_configured:
             allocator.keep_freed_memory()
@@ -98,12 +100,7 @@ class NativeProgram:
         THREADS.value = parallel.num_threads()
         program = with_common_dtypes(build.program)
         self.build, self.is_warm = build._replace(program=program), is_warm
-        own = {
-            "wengert.kept": ctypes.addressof(KEPT),
-            "wengert.active": ACTIVE.ctypes.data,
-            "wengert.changes": CHANGES.ctypes.data,
-        }
-        addresses = {**own, **python_objects.python_addresses()}
+        addresses = {"wengert.kept": ctypes.addressof(KEPT), **python_objects.python_addresses()}
         if program.uses_threads:
             addresses["wengert.parallel"] = parallel_address()
         if program.blas_functions:
@@ -116,13 +113,30 @@ class NativeProgram:
         self.loaded.fill("wengert.upcalls", list(map(id, upcalls)), upcalls)
         self.error = partial(run_error, program.arena)
         self.caller = Caller(self.loaded, program.inputs, program.outputs, releases_gil(program))
-        self.entry: Callable | None = (
-            entry.callable_from(self.loaded, signature, name, self.error) if signature is not None else None
-        )
-        self.states: StateTable | None = None
-        if uses and self.entry is not None:
-            self.states = StateTable(uses, program)
-            self.loaded.fill("wengert.states", [self.states.records.ctypes.data], [self.states])
+        self.states = StateTable(uses, program) if uses and signature is not None else None
+        self.signature, self.name, self.entry_states = signature, name, states
+        self._entry: Callable | None = None
+
+    @property
+    def entry(self) -> Callable | None:
+        """The native entry; None if there is none, or Python is about to end."""
+        if self._entry is None and self.signature is not None and not sys.is_finalizing():
+            with LOCK:
+                self._entry = self._entry or self.load_entry(self.signature)
+        return self._entry
+
+    def load_entry(self, signature: EntrySignature) -> Callable:
+        """The native entry, which is a module of its own: programs of one signature share its code."""
+        states = self.entry_states
+        text = DECLARE_RUN + entry.write_entry(signature, releases_gil(self.build.program), states)
+        code = entry_code(text, Level.USUAL if states.records else Level.QUICK)  # without states it compares and calls
+        addresses = {"wengert.active": ACTIVE.ctypes.data, "wengert.changes": CHANGES.ctypes.data}
+        addresses |= {entry.RUN: self.loaded.address(entry.RUN), **python_objects.python_addresses()}
+        loaded = target.Loaded(code, addresses)
+        loaded.keep(self.loaded)
+        if self.states is not None:
+            loaded.fill("wengert.states", [self.states.records.ctypes.data], [self.states])
+        return entry.callable_from(loaded, signature, self.name, self.error)
 
     def __call__(
         self, leaves: Sequence[Any], targets: Mapping[int, np.ndarray] = NO_TARGETS, assigned: int = 0
@@ -139,6 +153,17 @@ def with_common_dtypes(program: Program) -> Program:
     """A program whose inputs and outputs have NumPy's own dtype objects: those that were unpickled are others."""
     specs = [[Spec(s.shape, np.dtype(s.dtype.str)) for s in specs] for specs in (program.inputs, program.outputs)]
     return program._replace(inputs=tuple(specs[0]), outputs=tuple(specs[1]))
+
+
+@lru_cache(64)
+def entry_code(text: str, level: Level) -> bytes:
+    """The machine code of a native entry, from disk if it was translated before."""
+    kept = CacheEntry("entry", text, level.name)
+    code = kept.load()
+    if code is None:
+        code = object_code(text, level)
+        kept.store(code)
+    return code
 
 
 def run_error(arena: int, status: int) -> BaseException:
@@ -171,25 +196,23 @@ def load_or_compile(
     functions, which call the program on all cores.
     """
     states = states_of(uses, [node.spec for node in graph.outputs], is_taped)
-    described = repr((entry_signature, tuple(updates), rolls, states, effort)) + callers
+    described = repr((tuple(updates), rolls, effort)) + callers
     kept = CacheEntry(graph.fingerprint, described) if is_portable(graph) else None
     stored = kept.load() if kept is not None else None
     if stored is not None:
         with contextlib.suppress(Exception):  # whatever cannot be read is compiled again
-            return NativeProgram(pickle.loads(stored), entry_signature, name, True, uses)
-    build = compile_graph(graph, entry_signature, updates, rolls, states, callers, effort)
+            return NativeProgram(pickle.loads(stored), entry_signature, name, True, uses, states)
+    build = compile_graph(graph, updates, rolls, callers, effort)
     if kept is not None:
         with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError, RecursionError):
             kept.store(pickle.dumps(build))
-    return NativeProgram(build, entry_signature, name, False, uses)
+    return NativeProgram(build, entry_signature, name, False, uses, states)
 
 
 def compile_graph(
     graph: Graph,
-    entry_signature: EntrySignature | None,
     updates: Sequence[tuple[int, int]] = (),
     rolls: bool = True,
-    states: States = NO_STATES,
     callers: str = "",
     effort: Effort | None = None,
 ) -> Build:
@@ -200,13 +223,10 @@ def compile_graph(
     if callers:
         program = program._replace(uses_threads=True)
     pool = start_thread(parallel_address) if program.uses_threads else None  # translated when it is first needed
-    if entry_signature is not None:
-        callers += entry.write_entry(entry_signature, releases_gil(program), states)
-    elif releases_gil(program):
-        callers += RELEASED
-    callers = DECLARE_RUN + callers if callers else ""
-    has_loops = states.records > 0 and effort != "fast"  # others only compare and call
-    modules = [*program.modules, *([Module(callers, Level.USUAL if has_loops else Level.QUICK)] if callers else [])]
+    first, *others = program.modules
+    if releases_gil(program):
+        first = first._replace(text=entry.declare_once(first.text + RELEASED))
+    modules = [first, *others, *([Module(DECLARE_RUN + callers, Level.QUICK)] if callers else [])]
     code = translate_with_functions(modules, program.vector_functions, effort == "fast")
     if pool is not None:
         pool.join()

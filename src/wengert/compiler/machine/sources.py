@@ -1,7 +1,8 @@
 """The sources of this package as a hash of their contents, which is kept on disk until a file changes.
 
-To read five hundred files takes longer than to load a program. So the cache on disk has the hash, with the state of
-each file and folder when it was computed, and files are read again only if one of these is different. A state has the
+To read hundreds of files takes longer than to load a program. So the cache on disk has the hash, with the state of
+each file and folder when it was computed, and files are read again only if one of these is different. To ask for states
+takes time, too, so folders are left out that have no part in the way from a graph to machine code. A state has the
 time of the last change (`st_ctime`), which only the system sets: after any change of a file, also of its name or its
 other times, it is the time of the change. That is right to a few milliseconds, so younger states are not kept.
 """
@@ -21,10 +22,12 @@ from wengert.compiler.machine import cache as disk
 from wengert.core import IMPORTED
 
 PACKAGE = str(Path(__file__).parent.parent.parent)
+LEFT_OUT = frozenset(("autograd", "compat", "data", "explain", "integrate", "nn", "optim", "optimize", "structure"))
+"""Folders whose code is above the compiler, and enters nothing into its tables: they make graphs, and call programs."""
 COARSE = 0.01
 """Seconds by which the clock of a file system may be late."""
 
-FORMAT = "sources, 1"
+FORMAT = "sources, 2"
 """What is kept on disk, as part of its key."""
 
 State = tuple[int, int, int, int]
@@ -73,13 +76,14 @@ def stored_key() -> str:
 
 
 def walk(folder: str) -> Iterator[str]:
-    """A folder, and the Python files and folders inside it."""
+    """A folder, and the Python files and folders inside it, but for those that are left out."""
+    left_out = {"__pycache__", *(LEFT_OUT if folder == PACKAGE else ())}
     yield folder
     with os.scandir(folder) as entries:
         for entry in entries:
             if is_source(entry.name):
                 yield entry.path
-            elif entry.name != "__pycache__" and entry.is_dir():
+            elif entry.name not in left_out and entry.is_dir():
                 yield from walk(entry.path)
 
 

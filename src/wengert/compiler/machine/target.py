@@ -9,14 +9,19 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Callable, Sequence
-from functools import cache
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache, lru_cache, wraps
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import llvmlite.binding as llvm
 
 from wengert.core import parallel
 from wengert.core.errors import user_error
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _LOCK = threading.Lock()
 """Held while code is loaded: symbols are those of the process."""
@@ -30,16 +35,61 @@ LEVELS: dict[str, tuple[str, ...]] = {
 
 
 class Target(NamedTuple):
-    """A processor by LLVM's name, its features besides, and the width of its vectors in bytes."""
+    """A processor by LLVM's name, its features besides, and the width of its vectors in bytes.
+
+    Where it `is_freestanding`, there is nothing but the program: no Python, no BLAS, no threads, and no memory but what
+    the caller gives and `stack_bytes` of the stack, unless it `may_allocate`. `lacks` are LLVM's intrinsics that it has
+    no instructions for: they are written out.
+    """
 
     triple: str
     cpu: str
     features: str
     vector_bytes: int
+    is_freestanding: bool = False
+    may_allocate: bool = True
+    lacks: frozenset[str] = frozenset()
+    pointer_bytes: int = 8
+    stack_bytes: int = 1 << 15
+
+
+_COMPILED_FOR: ContextVar[Target | None] = ContextVar("compiled_for", default=None)
+
+
+@contextmanager
+def compiling_for(target: Target) -> Iterator[None]:
+    """Programs that are written in the `with` block are for another target."""
+    token = _COMPILED_FOR.set(target)
+    try:
+        yield
+    finally:
+        _COMPILED_FOR.reset(token)
+
+
+def machine_target() -> Target:
+    """What programs are written for: this machine, unless they are for another one."""
+    return _COMPILED_FOR.get() or host_target()
+
+
+def cache_for_target(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Keep the last results of a function, for each target."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @lru_cache(most)
+        def known(_: Target, *args: Any) -> R:
+            return function(*args)  # type: ignore[call-arg]  # no keywords
+
+        @wraps(function)
+        def call(*args: Any) -> R:
+            return known(machine_target(), *args)
+
+        return call  # type: ignore[return-value]  # without keywords
+
+    return decorate
 
 
 @cache
-def machine_target() -> Target:
+def host_target() -> Target:
     """This machine, or the level that WENGERT_TARGET names when code is first compiled."""
     chosen = os.environ.get("WENGERT_TARGET", "").strip() or "native"
     host, triple = llvm.get_host_cpu_features(), llvm.get_process_triple()
@@ -85,11 +135,16 @@ def vector_bytes() -> int:
     return machine_target().vector_bytes
 
 
+def vector_lanes(nbytes: int) -> int:
+    """The number of elements of so many bytes in a vector; one where there are no vectors."""
+    return max(vector_bytes() // nbytes, 1)
+
+
 def target_machine(level: int = 1) -> llvm.TargetMachine:
-    """LLVM's compiler for the target, with a level of optimisation."""
+    """LLVM's compiler for this machine, with a level of optimisation."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    made_for = machine_target()
+    made_for = host_target()
     return llvm.Target.from_triple(made_for.triple).create_target_machine(
         cpu=made_for.cpu, features=made_for.features, opt=level, jit=True
     )
@@ -124,6 +179,10 @@ class Loaded:
         table = self.data(name)
         for i, address in enumerate(addresses):
             ctypes.c_void_p.from_address(table + 8 * i).value = address
+        self.keep(*owners)
+
+    def keep(self, *owners: Any) -> None:
+        """Keep objects alive as long as the code."""
         self._kept.extend(owners)
 
 

@@ -2,9 +2,10 @@
 
 States alternate between two buffers, and the first step reads them where the operands are; a state that the body
 updates in place is copied once, to where its final value belongs. A body of few scalars becomes part of the loop; its
-states are updated in place on the stack, where LLVM keeps them in registers. A slice of a sequence is read where it is,
-and an output is written where it belongs. A loop with a condition writes its outputs to memory that grows as it runs;
-such a sequence is passed on as a pointer, and its length as the number of steps.
+states are updated in place on the stack, where LLVM keeps them in registers. So does a body of few kernels of one
+element, such as updates of an array; its small states are copied to where they are read. A slice of a sequence is read
+where it is, and an output is written where it belongs. A loop with a condition writes its outputs to memory that grows
+as it runs; such a sequence is passed on as a pointer, and its length as the number of steps.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wengert.compiler.forms.classify import is_update
+from wengert.compiler.machine.target import machine_target
 from wengert.compiler.program.memory_plan import aligned_size
 from wengert.compiler.program.program import NO_MEMORY
 from wengert.compiler.program.program_plan import branch_pairs
@@ -32,6 +34,8 @@ I1, I8, I32, POINTER = Type("i1"), Type("i8"), Type("i32"), Type("ptr")
 FIRST_CAPACITY = 64
 """The number of slices for which a growing sequence has memory at first."""
 
+IN_REGISTERS = 64
+"""The bytes of a state that is copied after a step if the body is part of the loop: LLVM makes registers of both."""
 SHORT = 1 << 20
 """A loop of at most so many operations cannot be interrupted."""
 UNSEEN = 1 << 12
@@ -163,11 +167,13 @@ class LoopWriter(ControlWriter):
         elif self.condition is None:
             count, *self.operands = self.operands
             self.steps = code.load(count, I64)
-        self.is_in_registers = self.body.is_inline and keeps_states_apart(self.body.graph, first, states)
+        self.is_in_registers = self.body.is_in_registers and keeps_states_apart(self.body.graph, first, states)
         outputs = self.body.graph.outputs
         in_place = frozenset(range(states)) if self.is_in_registers else self.body.in_place
         grows = self.shape.length is None
         self.growing = {k: writer.own_pointer() for k in self.used if grows and states <= k < len(outputs)}
+        if self.growing and not machine_target().may_allocate:
+            writer.shared.refused.append(step)
         plain = [k for k in range(states, len(outputs)) if k not in self.used]
         changing = [k for k in range(states) if k not in in_place]
         owned = [k for k in in_place if k not in self.used or self.is_in_registers]
@@ -177,6 +183,8 @@ class LoopWriter(ControlWriter):
         self.first, self.second, self.unused, own = [
             dict(zip(keys, buffers, strict=False)) for keys in (changing, changing, plain, owned)
         ]
+        is_copied = lambda k: self.body.is_inline and outputs[k].nbytes <= IN_REGISTERS
+        self.copied = frozenset(filter(is_copied, self.first))
         self.in_place = {k: own[k] if k in own else self.used[k] for k in in_place}
         self.arena = writer.allocate_scratch(
             f"{self.name}.arena", max(self.body.arena, self.condition.arena if self.condition else 0)
@@ -191,7 +199,10 @@ class LoopWriter(ControlWriter):
         for n, operand in enumerate(self.operands[: first + shape.states]):
             code.store(operand, self.at(self.reads, n))
         for k, buffer in self.first.items():
-            code.store(buffer, self.at(self.writes, k))
+            if k in self.copied:
+                self.copy(buffer, self.operands[first + k], self.body.graph.outputs[k].nbytes)
+                code.store(buffer, self.at(self.reads, first + k))
+            code.store(self.second[k] if k in self.copied else buffer, self.at(self.writes, k))
         for k, buffer in self.in_place.items():
             self.begin_in_place(k, buffer)
         if self.steps is not None:
@@ -200,6 +211,7 @@ class LoopWriter(ControlWriter):
         number = code.variable(I64, 0)
         capacity, last_look = code.variable(I64, 0), code.variable(I64, 0)
         is_long = shape.length is None or shape.length * step_work(self.body.graph) > SHORT
+        is_interrupted = is_long and not machine_target().is_freestanding
         head, body, done = code.label("loop"), code.label("step"), code.label("loop.done")
         code.jump(head)
         code.begin(head)
@@ -210,7 +222,7 @@ class LoopWriter(ControlWriter):
         else:
             code.branch(self.holds(), body, done)
         code.begin(body)
-        if is_long:
+        if is_interrupted:
             self.look_at_signals(i, last_look)
         if self.condition is not None and self.growing:
             self.grow(i, capacity)
@@ -273,7 +285,10 @@ class LoopWriter(ControlWriter):
             target = self.unused[k] if start is None else code.offset(start, i * graph.outputs[k].nbytes, I8)
             code.store(target, self.at(self.writes, k))
         self.call(self.name, self.reads, self.writes, self.arena)
-        for k in self.first:
+        for k, buffer in self.first.items():
+            if k in self.copied:
+                self.copy(buffer, self.second[k], graph.outputs[k].nbytes)
+                continue
             new = code.load(self.at(self.writes, k), PTR)
             code.store(new, self.at(self.reads, shape.constants + k))
             is_first = new.eq(self.first[k])
@@ -299,9 +314,8 @@ class LoopWriter(ControlWriter):
         """Memory for so many slices of an output."""
         code, pointer = self.code, self.growing[k]
         size = slices * max(self.body.graph.outputs[k].nbytes, 1)
-        code.declarations["@realloc"] = "declare ptr @realloc(ptr, i64)"
-        old = code.load(pointer, PTR)
-        new = code.add(f"call ptr @realloc({old.typed}, {(size + 64).typed})", PTR)
+        old, width = code.load(pointer, PTR), Type(f"i{8 * machine_target().pointer_bytes}")
+        new = code.call("@realloc", PTR, old, (size + 64).to(width.kind))
         self.writer.require(new.ne(Lanes(code, "null", PTR)), NO_MEMORY)
         code.store(new, pointer)
 

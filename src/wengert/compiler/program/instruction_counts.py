@@ -23,7 +23,7 @@ from wengert.compiler.forms.lowering import (
     native_code,
     write_element,
 )
-from wengert.compiler.machine.target import target_machine, vector_bytes
+from wengert.compiler.machine.target import target_machine, vector_bytes, vector_lanes
 from wengert.compiler.machine.translation import optimize
 from wengert.compiler.simd.complex_lanes import constant, from_parts, parts_of
 from wengert.compiler.simd.lanes import Code, Lanes, fma
@@ -117,7 +117,7 @@ def fold_code(node: Operation, is_fused: bool) -> OperationCode:
 def count_per_element(written: OperationCode) -> Count:
     """The instructions of an operation for one element."""
     types = [*written.types, *([written.result] if written.result else [])]
-    lanes = vector_bytes() // max(*[t.part.bits // 8 for t in types], NARROWEST)
+    lanes = vector_lanes(max(*[t.part.bits // 8 for t in types], NARROWEST))
     found: Count = {}
     add_instructions(found, count_text(written.text(lanes)), 1 / lanes)
     return found

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from wengert.compiler.kernels.kernel import KernelText
+from wengert.compiler.machine.target import machine_target
 
 MANY = 8
 """Kernels of which there are so many share a function."""
@@ -26,7 +27,10 @@ NUMBER = re.compile(
 
 SIZES = {"i64": 8, "double": 8, "float": 4}
 HEADER = 24
-"""The bytes of a record before its numbers: the function, the size of the record, and the extent of the loop."""
+"""The bytes of a record before its numbers: the function, the size of the record, and the extent of the loop.
+
+Each takes eight, also where addresses have four.
+"""
 
 RUN_LIST = """
 define internal void @wengert.run_list(ptr %table, ptr %records, i64 %count) noinline nounwind {
@@ -116,9 +120,10 @@ def write_equal(between: tuple[str, ...], members: list[tuple[KernelText, list[N
 
 def write_record(name: str, size: int, extent: int, numbers: Sequence[Number]) -> str:
     """The record of a call, as a constant with its type."""
-    fields = [f"ptr @{name}", f"i64 {size}", f"i64 {extent}", *[f"{type} {value}" for type, value in numbers]]
-    types = ["ptr", "i64", "i64", *[type for type, _ in numbers]]
-    return f"<{{ {', '.join(types)} }}> <{{ {', '.join(fields)} }}>"
+    unused = [("i32", 0)] if machine_target().pointer_bytes == 4 else []
+    fields = [("ptr", f"@{name}"), *unused, ("i64", size), ("i64", extent), *numbers]
+    types, values = [type for type, _ in fields], [f"{type} {value}" for type, value in fields]
+    return f"<{{ {', '.join(types)} }}> <{{ {', '.join(values)} }}>"
 
 
 def write_list(name: str, records: Sequence[str]) -> str:

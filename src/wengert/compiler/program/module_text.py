@@ -17,6 +17,7 @@ from wengert.compiler.entry.python_calls import (
 from wengert.compiler.kernels.kernel import KernelText
 from wengert.compiler.kernels.loop_plan import SHARED
 from wengert.compiler.kernels.threads import DECLARE_PARALLEL
+from wengert.compiler.machine.target import machine_target
 from wengert.compiler.machine.translation import FEW_PASSES, Effort, Level, Module
 from wengert.compiler.program.kept_memory import NEEDED_BY_TAKE, TAKE_AND_RETURN
 from wengert.compiler.program.kernel_lists import RUN_LIST, EqualKernels
@@ -27,7 +28,7 @@ from wengert.compiler.simd.types import Type
 from wengert.compiler.simd.vector_functions import declaration, definitions, is_inlined, vector_symbol
 from wengert.core import parallel
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Constant
+from wengert.graph.ir import Constant, Operation
 
 LONG, LONG_KERNEL = 4000, 400
 """In a program of so many lines, kernels of a few microseconds are compiled quickly, with few optimisations.
@@ -53,8 +54,8 @@ class BodyText(NamedTuple):
 class Body(NamedTuple):
     """The function of a body.
 
-    It needs `arena` bytes for intermediate results, and becomes part of its loop if it `is_inline`; the report shows
-    its `summary`.
+    It needs `arena` bytes for intermediate results, and becomes part of its loop if it `is_inline`, with all states in
+    registers if it `is_in_registers`; the report shows its `summary`.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Body(NamedTuple):
     in_place: frozenset[int]  # the outputs that share the memory of the inputs that they replace
     summary: tuple[str, ...]
     is_inline: bool
+    is_in_registers: bool
 
 
 class FunctionText(NamedTuple):
@@ -89,6 +91,8 @@ class Shared:
         self.fallbacks: list[Fallback] = []
         self.upcall_tables: list[str] = []
         self.functions: dict[str, FunctionText] = {}
+        self.refused: list[Operation] = []
+        self.blas_users: dict[str, Operation] = {}
         self.uses_threads = self.keeps_memory = False
 
     def blas_functions(self, run: Code) -> set[str]:
@@ -113,12 +117,13 @@ def write_modules(run: Code, shared: Shared) -> tuple[tuple[Module, ...], tuple[
     """The modules, and the vector functions that they lack.
 
     The first has the function that runs all steps. Kernels of a long program are in several modules, one for each core
-    that translates them. Here, and only here, it is decided what is translated quickly.
+    that translates them. Here, and only here, it is decided what is translated quickly. A program that stands alone is
+    one module, and lacks nothing.
     """
     kernels, functions = shared.kernels, [function.code for function in shared.functions.values()]
     functions += [equal.first.code for equal in shared.equal_kernels]
     calls = count_calls([*[kernel.code for kernel in kernels], *functions])
-    inlined = shared.effort != "fast" and is_inlined(calls)
+    inlined = machine_target().is_freestanding or (shared.effort != "fast" and is_inlined(calls))
     level = LEVELS[shared.effort]
     is_long = sum(kernel.length for kernel in kernels) > LONG
     is_quick = lambda k: (
@@ -143,7 +148,8 @@ def divide_kernels(kernels: Sequence[KernelText]) -> list[list[KernelText]]:
         groups.setdefault(kernel.core, []).append(kernel)
     length = lambda group: group[0].length + WRAPPER * len(group)
     total = sum(map(length, groups.values()))
-    parts: list[list[KernelText]] = [[] for _ in range(min(parallel.num_threads(), 1 + total // LONG_MODULE))]
+    most = 1 if machine_target().is_freestanding else parallel.num_threads()
+    parts: list[list[KernelText]] = [[] for _ in range(min(most, 1 + total // LONG_MODULE))]
     lengths = [0] * len(parts)
     for group in sorted(groups.values(), key=length, reverse=True):
         i = lengths.index(min(lengths))
@@ -181,8 +187,10 @@ def write_first_module(run: Code, shared: Shared, kernels: Sequence[KernelText],
             functions += texts
             declarations |= needed
     counts = {"constants": len(shared.constants), "upcalls": len(shared.upcall_tables)}
+    is_freestanding = machine_target().is_freestanding
     for name, count in counts.items():
-        functions.append(f"@wengert.{name} = global [{max(count, 1)} x ptr] zeroinitializer")
+        linkage, value = ("external ", "") if is_freestanding else ("", " zeroinitializer")
+        functions.append(f"@wengert.{name} = {linkage}global [{max(count, 1)} x ptr]{value}")
     for name, code, is_inline in shared.bodies:
         inlining = "alwaysinline" if is_inline else "noinline"
         body = f"define internal i32 @{name}(ptr %inputs, ptr %outputs, ptr %arena) {inlining} nounwind {{\nentry:\n"
@@ -190,7 +198,8 @@ def write_first_module(run: Code, shared: Shared, kernels: Sequence[KernelText],
     for name, (parameters, code, attributes) in shared.functions.items():
         start = f"define internal void @{name}({parameters}) noinline nounwind {attributes} {{"
         functions.append("\n".join([start, "entry:", *code.hoisted, *code.lines, "}"]))
-    head = "define i32 @wengert.run(ptr %inputs, ptr %outputs) {\nentry:\n"
+    memory = ", ptr %memory" if is_freestanding else ""
+    head = f"define i32 @wengert.run(ptr %inputs, ptr %outputs{memory}) {{\nentry:\n"
     functions.append(head + "\n".join([*run.hoisted, *run.lines, "}"]))
     return write_module(others, kernels, inlined, declarations, functions)
 
@@ -205,7 +214,10 @@ def write_module(
     """A module of kernels, and of functions with these codes; vector functions are part of it if they are `inlined`."""
     codes = [*codes, *[kernel.code for kernel in kernels]]
     calls = count_calls(codes)
-    texts, needed = definitions(calls) if inlined else ([], {vector_symbol(*key): declaration(*key) for key in calls})
+    texts: list[str] = []
+    needed = {vector_symbol(*key): declaration(*key) for key in calls}
+    if inlined:
+        texts, needed = definitions(calls, inlining="alwaysinline" if is_inlined(calls) else "")
     known = {**code_declarations(codes), **declarations, **needed}
     return "\n\n".join(["!0 = !{}", *known.values(), *texts, *functions, *kernel_texts(kernels)])
 

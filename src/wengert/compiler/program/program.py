@@ -13,9 +13,12 @@ from wengert.compiler.program.memory_plan import Slot
 from wengert.compiler.simd.types import Type
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
+from wengert.graph.ir import Operation
 
 RAISED, NO_MEMORY, FIRST_FAILURE = 1, 2, 3
 """What `wengert.run` returns if it fails; if Python raised an exception, it is still set.
+
+Where there is no Python, a routine that fails returns the first.
 
 For the failures of kernels (`failures.py`), the first one's number and those that follow.
 """
@@ -107,6 +110,9 @@ class Program(NamedTuple):
     arena: int  # in bytes
     in_place: tuple[tuple[int, int], ...]  # inputs and outputs that may share memory
     late: tuple[int, ...]  # outputs that are written when nothing can fail any more
+    memory: int = 0  # that the caller gives, in bytes
+    refused: tuple[Operation, ...] = ()  # those that cannot run without NumPy, or without memory that grows
+    blas_users: tuple[tuple[str, Operation], ...] = ()  # one operation for each function of BLAS
 
     @property
     def is_native(self) -> bool:

@@ -11,6 +11,7 @@ from wengert.compiler.forms.lowering import Routine, lowering_of
 from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.forms.prepare import prepare_body
 from wengert.compiler.kernels.kernel import KernelWriter
+from wengert.compiler.kernels.loops import KernelLoops
 from wengert.compiler.kernels.row_fusion import fuse_rows
 from wengert.compiler.kernels.row_kernel import RowKernelWriter
 from wengert.compiler.program.in_place import InPlace, Step, Update, scatter_update
@@ -44,13 +45,15 @@ class Plan:
     fail, and none from `first_safe` on.
     """
 
+    make_schedule: type[Schedule] = Schedule
+
     def __init__(self, graph: Graph, updates: Sequence[tuple[int, int]], prefix: str, reads_early: bool):
         self.is_body = bool(prefix)
-        self.schedule = schedule = Schedule(graph, reads_early, self.is_body)
-        schedule.steps = fuse_rows(schedule)
+        self.schedule = schedule = self.make_schedule(graph, reads_early, self.is_body)
+        schedule.steps = self.fuse_rows(schedule)
         self.memory = memory = Memory(schedule)
         self.writers: dict[Any, AnyWriter] = {
-            step: make_writer(step, schedule, memory, f"{prefix}kernel.{i}")
+            step: self.make_writer(step, f"{prefix}kernel.{i}")
             for i, step in enumerate(schedule.steps)
             if isinstance(step, Kernel)
         }
@@ -73,9 +76,18 @@ class Plan:
             )
         for old, (step, _) in self.in_place.takers.items():
             writer = self.writers.get(step.step)
-            if isinstance(writer, KernelWriter):
+            if isinstance(writer, KernelLoops):
                 writer.elements.overwritten.add(old)
         self.kernels = [w.write() if w is not None else None for w in writers]
+
+    def fuse_rows(self, schedule: Schedule) -> list[Any]:
+        """The steps, with row kernels."""
+        return fuse_rows(schedule)
+
+    def make_writer(self, kernel: Kernel, name: str) -> Any:
+        """The writer of a kernel."""
+        kind = RowKernelWriter if isinstance(kernel, RowKernel) else KernelWriter
+        return kind(kernel, self.schedule, self.memory, name)  # type: ignore[arg-type]  # a row kernel for its writer
 
     def partials(self, step: Kernel | Operation) -> dict[Node, int]:
         """The bytes that only one step uses: partial results of its reductions, or the workspace of a routine."""
@@ -115,13 +127,6 @@ class Plan:
         ]
         if updates(step, strides, self.is_body):
             yield Update(step, reads[0])
-
-
-def make_writer(kernel: Kernel, schedule: Schedule, memory: Memory, name: str) -> AnyWriter:
-    """The writer of a kernel."""
-    if isinstance(kernel, RowKernel):
-        return RowKernelWriter(kernel, schedule, memory, name)
-    return KernelWriter(kernel, schedule, memory, name)
 
 
 def values_read(schedule: Schedule, step: Kernel | Operation, writer: AnyWriter | None) -> list[Node]:

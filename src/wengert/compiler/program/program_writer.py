@@ -11,6 +11,7 @@ from wengert.compiler.forms.lowering import Routine, lowering_of
 from wengert.compiler.forms.prepare import prepare_body
 from wengert.compiler.kernels.kernel import KernelText
 from wengert.compiler.kernels.threads import share_work
+from wengert.compiler.machine.target import machine_target
 from wengert.compiler.machine.translation import Effort
 from wengert.compiler.program.control_text import LoopWriter, SwitchWriter
 from wengert.compiler.program.kept_memory import LARGE_ARENA
@@ -65,6 +66,7 @@ class ProgramWriter:
 
     def __init__(self, plan: Plan, shared: Shared, prefix: str):
         schedule, memory, kernels = plan.schedule, plan.memory, plan.kernels
+        self.target = machine_target()
         self.schedule, self.memory, self.kernels, self.shared, self.prefix = schedule, memory, kernels, shared, prefix
         self.in_place, self.failing, self.first_safe = plan.shared, plan.failing, plan.first_safe
         self.first_constant = len(shared.constants)
@@ -81,10 +83,11 @@ class ProgramWriter:
         self.returned, self.leave = self.code.variable(I32, 0), self.code.label("leave")
         self.summary: list[str] = []
         self.scratch_on_stack = 0
+        self.taken = memory.size if prefix else 0  # bytes of the memory that the caller gives
 
     def may_call_python(self, step: Kernel | Operation) -> bool:
         """Whether a step calls NumPy, which may raise an error."""
-        if isinstance(step, Kernel) or self.schedule.forms[step] is Form.LOOP:
+        if isinstance(step, Kernel) or self.schedule.forms[step] is Form.LOOP or self.target.is_freestanding:
             return False
         return self.schedule.forms[step] is Form.FALLBACK or self.schedule.may_fail(step)
 
@@ -107,6 +110,9 @@ class ProgramWriter:
             memory.size,
             self.in_place,
             tuple([slot.entry - memory.first_output for node, slot in memory.outputs.items() if self.is_late(node)]),
+            self.taken,
+            tuple(shared.refused),
+            tuple(shared.blas_users.items()) if self.target.is_freestanding else (),
         )
 
     def is_late(self, node: Node) -> bool:
@@ -118,7 +124,9 @@ class ProgramWriter:
         memory = self.memory
         table = self.write_table()
         is_early = lambda copy: (
-            self.schedule.is_inline and copy[0] in memory.given and copy[1].entry - memory.first_output not in replaced
+            self.schedule.is_in_registers
+            and copy[0] in memory.given
+            and copy[1].entry - memory.first_output not in replaced
         )
         for base, target in filter(is_early, memory.copies):
             self.copy(memory.slot(base), target, base.nbytes)
@@ -170,7 +178,7 @@ class ProgramWriter:
                 pointer = code.load(code.offset(Lanes(code, source, PTR), start + i, Type("ptr")), PTR)
                 code.store(pointer, code.offset(table, first + i, Type("ptr")))
         if memory.size:
-            is_on_stack = memory.size <= STACK and not self.calls_python
+            is_on_stack = memory.size <= min(STACK, self.target.stack_bytes) and not self.calls_python
             arena = Lanes(code, "%arena", PTR) if self.prefix else self.allocate("arena", memory.size, is_on_stack)
             code.store(arena, code.offset(table, memory.arena, Type("ptr")))
         return table
@@ -180,6 +188,11 @@ class ProgramWriter:
         code, memory = self.code, Lanes(self.code, f"%{name}", PTR)
         if is_on_stack:
             code.hoisted.append(f"  {memory.text} = alloca [{size} x i8], align {ALIGNMENT}")
+            return memory
+        if self.target.is_freestanding:
+            given = "%arena" if self.prefix else "%memory"
+            code.do(f"{memory.text} = getelementptr i8, ptr {given}, i64 {self.taken}")
+            self.taken += aligned_size(size)
             return memory
         is_kept = size > LARGE_ARENA and not self.calls_python
         if is_kept:
@@ -305,7 +318,9 @@ class ProgramWriter:
         is_in_place = step in memory.taken
         call = RoutineCall(code, step, operands, results, workspace, self.shared, bool(self.prefix), is_in_place)
         failed = lowering_of(step, Routine).write(call)
-        if failed is not None:
+        if failed is not None and self.target.is_freestanding:
+            self.require(~failed, RAISED)
+        elif failed is not None:
             fallback, done = code.label("failed"), code.label("done")
             code.branch(failed, fallback, done)
             code.begin(fallback)
@@ -333,10 +348,12 @@ class ProgramWriter:
         self.shared.bodies.append(BodyText(name, Code()))
         writer = ProgramWriter(make_plan(body, tuple(updates), f"{name}."), self.shared, f"{name}.")
         writer.write_steps([o for _, o in updates])
-        is_inline = writer.schedule.is_inline
-        self.shared.bodies[number] = BodyText(name, writer.code, is_inline)
+        schedule = writer.schedule
+        self.shared.bodies[number] = BodyText(name, writer.code, schedule.is_inline)
         shares = frozenset([o for _, o in writer.in_place])
-        return Body(name, body, writer.memory.size, shares, tuple(writer.summary), is_inline)
+        return Body(
+            name, body, writer.taken, shares, tuple(writer.summary), schedule.is_inline, schedule.is_in_registers
+        )
 
     def operand_address(self, node: Node) -> Lanes:
         """The address of an operand of a loop or choice."""
@@ -348,12 +365,16 @@ class ProgramWriter:
 
     def allocate_scratch(self, name: str, size: int) -> Lanes:
         """Memory that one step needs, on the stack as long as all of it is small."""
-        is_on_stack = self.scratch_on_stack + size <= (STACK_OF_BODY if self.prefix else STACK_OF_PROGRAM)
+        most = min(STACK_OF_BODY if self.prefix else STACK_OF_PROGRAM, self.target.stack_bytes)
+        is_on_stack = self.scratch_on_stack + size <= most
         self.scratch_on_stack += size if is_on_stack else 0
         return self.allocate(name, max(size, 1), is_on_stack)
 
     def run_fallback(self, step: Operation, table: Lanes) -> None:
-        """Call NumPy."""
+        """Call NumPy, if there is one."""
+        if self.target.is_freestanding:
+            self.shared.refused.append(step)
+            return
         self.call_numpy(step, table)
         self.summary.append(f"NumPy: {step.primitive.name} {', '.join(repr(a.spec) for a in step.args)}")
 

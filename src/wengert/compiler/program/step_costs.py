@@ -22,7 +22,7 @@ from wengert.compiler.kernels.iteration import fewest_steps
 from wengert.compiler.kernels.kernel import KernelText
 from wengert.compiler.kernels.loop_plan import SHARED, LoopPlan
 from wengert.compiler.kernels.row_kernel import RowPlan
-from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.machine.target import vector_lanes
 from wengert.compiler.program.chains import Chain, longest_chain, loop_paths, paths_through
 from wengert.compiler.program.instruction_counts import (
     MULTIPLY,
@@ -154,7 +154,7 @@ def routine_cost(plan: Plan, step: Operation, runs: int | None) -> StepCost:
 
 def numbers_in_vector(node: Node) -> int:
     """The real numbers of a vector of elements."""
-    return vector_bytes() // Type.from_dtype(node.dtype).align
+    return vector_lanes(Type.from_dtype(node.dtype).align)
 
 
 # Kernels
@@ -249,7 +249,7 @@ def add_matrix_work(instructions: Count, loop: LoopPlan, nodes: Sequence[Operati
     if not nodes:
         return
     written = matrix_code(nodes)
-    lanes = vector_bytes() // (max(t.bits for t in written.types) // 8)
+    lanes = vector_lanes(max(t.bits for t in written.types) // 8)
     matrices = max([math.prod(node.shape[: lowering_of(node, MatrixFunction).lead(node)]) for node in nodes])
     add_instructions(instructions, count_text(written.text(lanes)), max(matrices / lanes, 1))
     if matrices >= lanes:

@@ -62,6 +62,7 @@ class RoutineCall:
 
         Numbers are integers, or floats of the type `element`.
         """
+        self.shared.blas_users.setdefault(name, self.node)
         self.code.call_blas(name, *[self.address(a, element) for a in arguments])
 
     def address(self, argument: Lanes | str | Number, element: Type | None) -> Lanes:

@@ -98,7 +98,7 @@ def write_part(code: Code, bins: Bins) -> None:
             writer.count([code.load(place, type, type.bits // 8).to(bins.kind) for place in places])
     with code.loop(0, bins.number) as i:
         count = code.load(code.offset(counts, i, I64), I64)
-        code.add(f"atomicrmw add {code.offset(result, i, I64).typed}, {count.typed} monotonic", I64)
+        code.update_shared("add", code.offset(result, i, I64), count)
 
 
 class BinWriter:

@@ -158,7 +158,7 @@ class MatrixProblem:
         failed, go_on = code.label("failed"), code.label("next")
         code.branch(condition, failed, go_on)
         code.begin(failed)
-        code.do(f"store atomic i64 1, {self.flag.typed} monotonic, align 8")
+        code.update_shared("or", self.flag, code.constant(1, I64))
         code.jump(go_on)
         code.begin(go_on)
 

@@ -13,16 +13,18 @@ computed in a buffer, of which only what exists is copied.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from wengert.compiler.machine.target import vector_bytes
-from wengert.compiler.routines.call import RoutineCall
+from wengert.compiler.machine.target import vector_bytes, vector_lanes
 from wengert.compiler.routines.matrix_product import MatrixProduct
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma
 from wengert.compiler.simd.transposes import exchange_blocks
 from wengert.compiler.simd.types import I64, PTR, Type
+
+if TYPE_CHECKING:
+    from wengert.compiler.routines.call import RoutineCall
 
 FEWEST = 1 << 20
 """The smallest number of multiplications."""
@@ -117,7 +119,7 @@ class Tiling:
 
     def __init__(self, kind: str):
         self.element = Type(kind)
-        self.vector = Type(kind, vector_bytes() // self.element.align)
+        self.vector = Type(kind, vector_lanes(self.element.align))
         self.lanes = self.vector.lanes
         self.width = 2 * self.lanes
         """The columns of a panel; the last one is filled up with zeros."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from wengert.compiler.forms.lowering import SUPPORTED, Routine
-from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.machine.target import vector_lanes
 from wengert.compiler.program.memory_plan import is_immediate
 from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.routines.sorting import Rows
@@ -53,7 +53,7 @@ class ScanWriter:
 
     def __init__(self, rows: Rows, read: Type, kept: Type, fold: Fold):
         self.rows, self.read, self.kept, self.fold = rows, read, kept, fold
-        lanes = vector_bytes() * 8 // max(kept.bits, read.bits)
+        lanes = vector_lanes(max(kept.bits, read.bits) // 8)
         while lanes > rows.stride:
             lanes //= 2
         self.lanes = lanes

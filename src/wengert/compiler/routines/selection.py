@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from wengert.compiler.forms.lowering import SUPPORTED, Routine
 from wengert.compiler.forms.selected_values import MOST, SELECT
-from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.machine.target import vector_lanes
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.routines.sorting import (
@@ -297,7 +297,7 @@ class Selector:
         """Copy the records with keys from one to another; returns how many keys are less, and how many were copied."""
         code, row, n = self.code, self.row, self.rows.n
         cursor = code.variable(I64, 0)
-        lanes = vector_bytes() * 8 // row.key.bits
+        lanes = vector_lanes(row.key.bits // 8)
         less = code.constant(0, I64)
         for start, stop, type in (
             (0, n - n % lanes, Type(row.key.type.kind, lanes)),
@@ -341,7 +341,7 @@ class Selector:
         """Write the indices on both sides of one element, in lanes: of equal numbers, earlier ones are before it."""
         code, row = self.code, self.row
         key, index = self.load_key(0), self.load_index(0)
-        lanes = vector_bytes() * 8 // row.key.bits
+        lanes = vector_lanes(row.key.bits // 8)
         before = code.variable(I64, 0)
         for start, stop, is_first in ((code.constant(0, I64), index, True), (index + 1, row.n, False)):
             rest = code.add(f"srem {(stop - start).typed}, {lanes}", I64)

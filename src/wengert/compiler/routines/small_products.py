@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.machine.target import vector_bytes, vector_lanes
 from wengert.compiler.routines.matrix_product import MatrixProduct
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import fold_lanes, load_element, splat, store_element
@@ -56,7 +56,7 @@ class SmallProduct(MatrixProduct):
     @property
     def most_lanes(self) -> int:
         """The number of lanes of a whole vector."""
-        return vector_bytes() // Type(self.kind).align
+        return vector_lanes(Type(self.kind).align)
 
     @property
     def is_along_sum(self) -> bool:

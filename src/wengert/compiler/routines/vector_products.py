@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.machine.target import vector_lanes
 from wengert.compiler.simd.lane_operations import fold_lanes, load_masked, splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma
 from wengert.compiler.simd.transposes import fold_rows
@@ -45,7 +45,7 @@ class VectorProduct(NamedTuple):
     @property
     def grain(self) -> int:
         """The number of elements of the result that are computed together."""
-        return vector_bytes() * 8 // int(self.kind[1:])
+        return vector_lanes(int(self.kind[1:]) // 8)
 
     def write(self, code: Code) -> None:
         """Add the lines of its function of a table and a part of the result.

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from itertools import product
 
 from wengert.compiler.forms.lowering import FLOATS, Routine
-from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.machine.target import vector_lanes
 from wengert.compiler.program.memory_plan import is_immediate
 from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.simd.lane_operations import pick_lanes
@@ -105,7 +105,7 @@ class WindowRowWriter:
     def write(self, count: int) -> None:
         """All windows, from the last to the first: those that no whole vector has are in smaller vectors behind."""
         code = self.code
-        lanes = vector_bytes() // self.element.align
+        lanes = vector_lanes(self.element.align)
         parts, left = [], count
         while left and lanes:
             parts.append((lanes, left // lanes))

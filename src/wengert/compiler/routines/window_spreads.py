@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from wengert.compiler.forms.lowering import FLOATS, Routine
-from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.machine.target import vector_lanes
 from wengert.compiler.program.memory_plan import is_immediate
 from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.routines.window_places import are_ranges, range_marks
@@ -101,7 +101,7 @@ class SpreadWriter:
     def add(self, target: Lanes, source: Lanes, count: int, is_copy: bool, step: int = 1) -> None:
         """Add so many elements to those of the target, which are `step` apart, or copy them there."""
         code, element = self.code, self.element
-        lanes, done = vector_bytes() // element.align if step == 1 else 1, 0
+        lanes, done = vector_lanes(element.align) if step == 1 else 1, 0
         while lanes:
             vector = Type(element.kind, lanes)
             whole = (count - done) // lanes

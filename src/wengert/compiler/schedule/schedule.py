@@ -21,7 +21,7 @@ from wengert.compiler.schedule.narrow_products import in_narrow_rows
 from wengert.compiler.schedule.pieces import find_pieces
 from wengert.compiler.schedule.product_sums import add_to_products
 from wengert.compiler.schedule.scatter_kernels import can_join, is_scattered_from_memory, join, store_parts
-from wengert.compiler.schedule.schedule_steps import order_steps
+from wengert.compiler.schedule.schedule_steps import Kernel, order_steps
 from wengert.compiler.schedule.short_rows import (
     copy_by_columns,
     in_rows,
@@ -39,6 +39,8 @@ from wengert.graph.ir import Node, Operation, is_a
 from wengert.graph.passes.views import RESHAPES
 from wengert.ops.shape.reshaping import _reshape
 
+FEW_KERNELS = 8
+"""A body of at most so many kernels of one element becomes part of its loop."""
 TINY = 400
 """A program of at most so many scalar operations is unrolled completely."""
 CHEAP, CHEAP_IF_LARGE = 12, 48
@@ -53,8 +55,11 @@ OUTSIDE = (Form.ROUTINE, Form.FALLBACK, Form.LOOP, Form.SCATTER)
 class Schedule:
     """The schedule of one graph: its `steps`, its `stored` values, and the form and stage of every node.
 
-    The graph may be the body of a loop or choice.
+    The graph may be the body of a loop or choice. Values that cost at most `cheap`, or `cheap_if_large`, are computed
+    again.
     """
+
+    cheap, cheap_if_large = CHEAP, CHEAP_IF_LARGE
 
     def __init__(self, graph: Graph, reads_early: bool = False, is_body: bool = False):
         self.graph, self.reads_early, self.is_body = graph, reads_early, is_body
@@ -91,9 +96,17 @@ class Schedule:
         self.steps = order_steps(self)
 
     @property
-    def is_inline(self) -> bool:
-        """Whether this is a body of few scalars, which becomes part of its loop: states stay in registers."""
+    def is_in_registers(self) -> bool:
+        """Whether this is a body of few scalars, whose states are replaced where they are, in registers."""
         return self.is_body and self.is_tiny and len(self.steps) <= 1
+
+    @property
+    def is_inline(self) -> bool:
+        """Whether this is a body of few scalars, or of few kernels of one element: it becomes part of its loop."""
+        if self.is_in_registers:
+            return True
+        is_short = self.is_body and 1 <= len(self.steps) <= FEW_KERNELS and Form.MATRIX not in self.forms.values()
+        return is_short and all(isinstance(step, Kernel) and math.prod(step.domain) == 1 for step in self.steps)
 
     # Forms and loops
 
@@ -119,8 +132,12 @@ class Schedule:
             self.rows, self.graph = narrow
             self.forms = {node: form_of(node, self.rows) for node in self.graph.nodes}
             return
-        self.graph = read_triangles(add_to_products(graph, plain, self.is_body), self.is_body)
+        self.graph = self.join_products(graph, plain)
         self.forms = {node: plain.get(node) or form_of(node, ()) for node in self.graph.nodes}
+
+    def join_products(self, graph: Graph, forms: dict[Node, Form]) -> Graph:
+        """The graph with products that are added to other numbers, and those that read one triangle."""
+        return read_triangles(add_to_products(graph, forms, self.is_body), self.is_body)
 
     def loop_ndim(self, node: Node) -> int:
         """The number of axes of a value that are looped over to compute it; the others are unrolled."""
@@ -345,7 +362,7 @@ class Schedule:
     def is_read_apart(self, node: Operation) -> bool:
         """Whether a value is needed at several positions, and it is cheaper to store it than to compute it at each."""
         again = self.reads.get(node, 1.0) - 1.0
-        if again * self.costs[node] <= CHEAP * words_of(node):
+        if again * self.costs[node] <= self.cheap * words_of(node):
             return False
         bases = [self.source(a)[0] for a in node.args]
         moves = self.forms[node] is Form.CHOICE  # elements that are in memory: it reads one of them
@@ -365,7 +382,7 @@ class Schedule:
 
     def is_cheap(self, node: Node) -> bool:
         """Whether it is cheaper to compute an element again than to store it."""
-        return self.costs[node] <= words_of(node) * (CHEAP if node.nbytes < BEYOND_CACHE else CHEAP_IF_LARGE)
+        return self.costs[node] <= words_of(node) * (self.cheap if node.nbytes < BEYOND_CACHE else self.cheap_if_large)
 
     # Operations
 

@@ -34,7 +34,10 @@ READ_AGAIN = 4
 
 
 def row_candidates(graph: Graph) -> list[tuple[int, ...]]:
-    """The first axes of arrays with short rows: those of functions of small matrices, then those with most elements."""
+    """The first axes of arrays with short rows: those of functions of small matrices, then those with most elements.
+
+    The terms of products with long sums have other axes first, and are no rows.
+    """
     sizes: dict[tuple[int, ...], int] = {}
     stacks: dict[tuple[int, ...], None] = {}
     for node in graph.operations:
@@ -43,7 +46,7 @@ def row_candidates(graph: Graph) -> list[tuple[int, ...]]:
             stack = node.shape[: found.lead(node)]
             if math.prod(stack) >= FEWEST_ROWS:
                 stacks[stack] = None
-        if node.spec.__class__ is Spec and node.ndim > 1 and node.size:
+        if node.spec.__class__ is Spec and node.ndim > 1 and node.size and not is_term_of_long_sum(node):
             ndim = next(r for r in range(node.ndim + 1) if math.prod(node.shape[r:]) <= ROW)
             if 0 < ndim < node.ndim and math.prod(node.shape[:ndim]) >= FEWEST_ROWS:
                 rows = node.shape[:ndim]
@@ -75,6 +78,11 @@ def values_at_ends(graph: Graph, rows: tuple[int, ...]) -> list[Node]:
 def is_outer_product(node: Node) -> bool:
     """Whether a value is the product of two that both broadcast: the terms of a product of matrices."""
     return isinstance(node, Operation) and node.primitive is MULTIPLY and all(a.size < node.size for a in node.args)
+
+
+def is_term_of_long_sum(node: Node) -> bool:
+    """Whether a value has the terms of a product of matrices that are summed along a long axis."""
+    return is_outer_product(node) and node.ndim > 2 and node.shape[-2] > LONGEST_PRODUCT
 
 
 def keeps_rows(node: Operation, rows: tuple[int, ...]) -> bool:

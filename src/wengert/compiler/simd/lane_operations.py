@@ -16,6 +16,8 @@ Fold = Callable[[Lanes, Lanes], Lanes]
 
 def splat(x: Lanes, lanes: int) -> Lanes:
     """One value in every lane."""
+    if lanes == 1:
+        return x
     if isinstance(x, Complex):
         return x.of_parts(lambda part: splat(part, lanes))
     code, type = x.code, Type(x.type.kind, lanes)
@@ -27,6 +29,8 @@ def pick_lanes(x: Lanes, indices: Sequence[int]) -> Lanes:
     """Some of the lanes, in this order."""
     if isinstance(x, Complex):
         return x.of_parts(lambda part: pick_lanes(part, indices))
+    if x.type.lanes == 1:
+        return splat(x, len(indices))
     if len(indices) == 1:
         return x.code.add(f"extractelement {x.typed}, i64 {indices[0]}", Type(x.type.kind))
     order = ", ".join(f"i32 {i}" for i in indices)

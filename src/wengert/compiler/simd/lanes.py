@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from wengert.compiler.machine.target import machine_target
 from wengert.compiler.simd.types import BOOL, I64, PTR, Number, Type, constant_text
 
 
@@ -49,6 +50,8 @@ class Code:
 
     def intrinsic(self, name: str, type: Type, *args: Lanes, overload: str = "") -> Lanes:
         """Call one of LLVM's intrinsics, such as `llvm.fma`, by the type of its result."""
+        if f"{name}.{type.kind}" in machine_target().lacks:
+            return MISSING[name](*args)
         symbol = f"@llvm.{name}.{overload or type.suffix}"
         return self.call(symbol, type, *args)
 
@@ -102,7 +105,7 @@ class Code:
     def variable(self, type: Type, value: Lanes | Number) -> Lanes:
         """The address of a variable on the stack, which LLVM turns into a register."""
         name = self.name()
-        self.hoisted.append(f"  {name} = alloca {type.text}, align {max(type.lanes * max(type.bits, 8) // 8, 1)}")
+        self.hoisted.append(f"  {name} = alloca {type.text}")
         address = Lanes(self, name, PTR)
         self.store(self.lift(value, type), address)
         return address
@@ -129,6 +132,14 @@ class Code:
 
     def store(self, value: Lanes, address: Lanes, align: int = 0) -> None:
         self.do(f"store {value.typed}, {address.typed}" + (f", align {align}" if align else ""))
+
+    def update_shared(self, operation: str, address: Lanes, value: Lanes) -> None:
+        """Change an integer in memory that other threads may change meanwhile, if there are any: `or`, `add`."""
+        if machine_target().is_freestanding:
+            known = self.load(address, value.type)
+            self.store(self.add(f"{operation} {known.typed}, {value.text}", value.type), address)
+        else:
+            self.add(f"atomicrmw {operation} {address.typed}, {value.typed} monotonic", value.type)
 
     def copy(self, target: Lanes, source: Lanes, size: Lanes | int) -> None:
         """Copy bytes between addresses that do not overlap."""
@@ -162,6 +173,9 @@ class Code:
             return pointer
         return self.add(f"getelementptr {type.scalar}, {pointer.typed}, {self.lift(index, I64).typed}", PTR)
 
+
+MISSING: dict[str, Callable[..., Lanes]] = {}
+"""What stands for intrinsics that a target lacks (`missing_instructions.py`)."""
 
 PAIRS: list[Callable[[Lanes, Lanes], Lanes]] = []
 """How two parts become a complex value; `complex_lanes.py`, which builds on this file, says it."""
@@ -361,3 +375,15 @@ def polynomial(x: Lanes, coefficients: tuple[float, ...]) -> Lanes:
     for c in coefficients[1:]:
         total = fma(x.like(total), x, c)
     return x.like(total)
+
+
+def short_polynomial(x: Lanes, coefficients: tuple[float, ...]) -> Lanes:
+    """A polynomial by Estrin's scheme: pairs of terms first, so that a chain of half the length waits for x."""
+    if len(coefficients) < 4:
+        return polynomial(x, coefficients)
+    padded = (0.0,) * (len(coefficients) % 2) + coefficients
+    pairs = [fma(x, *pair) for pair in zip(padded[::2], padded[1::2], strict=True)]
+    square, total = x * x, pairs[0]
+    for pair in pairs[1:]:
+        total = fma(total, square, pair)
+    return total

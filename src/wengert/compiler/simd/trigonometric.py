@@ -2,19 +2,21 @@
 
 x = n pi/2 + r with |r| <= pi/4. Up to a limit, pi/2 in three parts gives r as a sum of two floats: x - n P1 is exact
 with a fused multiply-add, and the other parts are subtracted with their rounding errors. Larger arguments, in any lane,
-take a branch to a function that multiplies by the relevant binary digits of 2/pi (Payne and Hanek), and that is never
-inlined.
+take a branch to a function that multiplies by the relevant binary digits of 2/pi (Payne and Hanek), in integers. It is
+never inlined, and short, as every program with a sine has it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple
 
 from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
-from wengert.compiler.simd.lanes import Lanes, fma, polynomial, select
-from wengert.compiler.simd.types import Type
-from wengert.compiler.simd.vector_functions import call, replace_rare, vector, vector_function
+from wengert.compiler.simd.lane_operations import any_lane
+from wengert.compiler.simd.lanes import Code, Lanes, fma, select, short_polynomial
+from wengert.compiler.simd.types import I64, PTR, Type
+from wengert.compiler.simd.vector_functions import vector
 from wengert.ops.elementwise import trigonometric
 
 
@@ -54,16 +56,16 @@ PRECISIONS = {
     ),
 }  # fmt: skip
 
-DIGITS = 48
+F64, WORD = Type("f64"), 64
 """Bits of 2/pi in each element of the table."""
 
 
 def _two_over_pi(count: int) -> tuple[int, ...]:
-    """The binary digits of 2/pi, `DIGITS` at a time, by Machin's formula in integers."""
-    size = DIGITS * count + 64
+    """The binary digits of 2/pi after a word of zeros, a word at a time, by Machin's formula in integers."""
+    size = WORD * count
 
     def arctan_of_inverse(n: int) -> int:
-        power, total, k = (1 << size) // n, 0, 1
+        power, total, k = (1 << size + WORD) // n, 0, 1
         while power:
             total += power // k if k % 4 == 1 else -(power // k)
             power //= n * n
@@ -71,14 +73,11 @@ def _two_over_pi(count: int) -> tuple[int, ...]:
         return total
 
     pi = 4 * (4 * arctan_of_inverse(5) - arctan_of_inverse(239))
-    digits = (1 << (2 * size + 1)) // pi
-    return tuple(digits >> (size - DIGITS * (i + 1)) & ((1 << DIGITS) - 1) for i in range(count))
+    digits = (1 << (2 * size + WORD + 1)) // pi
+    return tuple(digits >> (size - WORD * i) & ((1 << WORD) - 1) for i in range(count + 1))
 
 
-CHUNKS = 5
-"""Elements in one product: at most 102 of the 240 bits are multiples of full turns, and r is right to 2^-135."""
-
-TABLE = _two_over_pi(20 + CHUNKS)
+TABLE = _two_over_pi(20)
 
 
 EIGHTH = 0.785
@@ -90,6 +89,21 @@ class Angle(NamedTuple):
 
     quarters: Lanes
     rest: Double
+
+
+def _reduce(x: Lanes) -> Angle:
+    """The angle of nonnegative arguments."""
+    code = x.code
+    quarters, rest = _reduce_small(x)
+    found = quarters, *rest
+    variables = [code.variable(value.type, value) for value in found]
+    is_huge = x >= PRECISIONS[x.type.kind].limit
+    with code.when(any_lane(is_huge)):
+        quarters, rest = _reduce_huge(x)
+        for variable, value, other in zip(variables, found, (quarters, *rest), strict=True):
+            code.store(select(is_huge, other, value), variable)
+    quarters, high, low = [code.load(v, value.type) for v, value in zip(variables, found, strict=True)]
+    return Angle(quarters, Double(high, low))
 
 
 def _reduce_small(x: Lanes) -> Angle:
@@ -107,92 +121,109 @@ def _reduce_small(x: Lanes) -> Angle:
     return Angle(shifted.bits(), Double(high, low))
 
 
-def _reduce_if_needed(x: Lanes) -> Angle:
-    """The same angle; one number that is its own rest does not wait for the reduction, as in a loop of such numbers."""
-    if x.type.lanes > 1:
-        return _reduce_small(x)
-    code = x.code
-    rounder = x.like(PRECISIONS[x.type.kind].rounder).bits()
-    values = rounder, x, x.like(0.0)
-    variables = [code.variable(value.type, value) for value in values]
-    with code.when(x > EIGHTH):
-        quarters, rest = _reduce_small(x)
-        for variable, value in zip(variables, (quarters, *rest), strict=True):
-            code.store(value, variable)
-    quarters, high, low = [code.load(v, value.type) for v, value in zip(variables, values, strict=True)]
-    return Angle(quarters, Double(high, low))
-
-
 def _reduce_huge(x: Lanes) -> Angle:
-    """The angle of finite doubles from 1.
+    """The angle of arguments from 1, by a function that reduces one after the other: so there is one for all lanes."""
+    code, wide = x.code, x.type.of("f64")
+    types = wide.of("i64"), wide, wide
+    arrays = [code.array(type, 1) for type in (wide, *types)]
+    code.store(x.to("f64"), arrays[0])
+    _declare_huge(code)
+    code.do(f"call void {HUGE}({', '.join(a.typed for a in arrays)}, i64 {x.type.lanes})")
+    quarters, high, low = [code.load(array, type) for array, type in zip(arrays[1:], types, strict=True)]
+    first = high.to(x.type.kind)
+    return Angle(quarters.to(f"i{x.type.bits}"), Double(first, ((high - first.to("f64")) + low).to(x.type.kind)))
 
-    With x = m 2^e, the elements of the table whose product with x is a multiple of four are skipped; x is scaled so
-    that the first one used is an integer. Products are exact sums of two doubles, and so are their remainders modulo
-    four.
+
+HUGE = "@wengert.reduce_huge"
+
+
+def _declare_huge(caller: Code) -> None:
+    """Define the function that writes the angles of doubles: quarter turns, and both parts of the rest."""
+    code = Code()
+    arrays = [Lanes(code, name, PTR) for name in ("%x", "%quarters", "%high", "%low")]
+    with code.loop(0, Lanes(code, "%lanes", I64)) as i:
+        addresses = [code.offset(array, i, F64) for array in arrays]
+        quarters, rest = _reduce_one(code.load(addresses[0], F64))
+        for value, address in zip((quarters, *rest), addresses[1:], strict=True):
+            code.store(value, address)
+    parameters = ", ".join([*[a.typed for a in arrays], "i64 %lanes"])
+    start = f"define internal void {HUGE}({parameters}) noinline cold nounwind {{"
+    text = "\n".join([start, "entry:", *code.hoisted, *code.lines, "  ret void", "}"])
+    caller.declarations |= {**code.declarations, HUGE: text}
+    caller.calls |= {key: caller.calls.get(key, 0) + count for key, count in code.calls.items()}
+
+
+def _reduce_one(x: Lanes) -> Angle:
+    """The angle of one double from 1, or of less; NaN if it is infinite.
+
+    With x = m 2^e, the digits of 2/pi whose product with x is a multiple of four are skipped, and the next three words
+    are multiplied by m: 2 bits are the quarter turns, 126 the fraction, which is never below 2^-62.
     """
-    exponent = x.bits().logical_right(52) - 1023
-    beyond = exponent - 54
-    skipped = select(beyond > 0, beyond * 1366, 0).logical_right(16)  # a division by 48, exact below 1 000
-    scaled = (x.bits() - ((skipped + 1) * DIGITS << 52)).floats()
-    terms: list[Lanes] = []
-    for j in range(CHUNKS):
-        high, low = two_product(_table_element(skipped + j) * 2.0 ** (-DIGITS * j), scaled)
-        terms += [high, low] if j > 1 else [_modulo_four(high), _modulo_four(low)]
-    # Sums of sums of rounding errors: after three passes, the total has four times the precision.
-    for _ in range(3):
-        for i in range(len(terms) - 1, 0, -1):
-            terms[i - 1], terms[i] = two_sum(terms[i - 1], terms[i])
-    quarters = terms[0].rint()
-    fraction = fast_two_sum(*two_sum(terms[0] - quarters, terms[1]))
-    low = fraction.low + (terms[2] + terms[3])
-    rest = fast_two_sum(fraction.high, low).times(double_constant(x, *PRECISIONS["f64"].half_pi[:2]))
-    return Angle(quarters.to("i64"), rest)
+    bits = select(x < 1.0, x.like(1.0), x).bits()
+    mantissa = (bits & (2**52 - 1)) | 2**52
+    first = bits.logical_right(52) - (1023 + 52 + 2) + WORD
+    words = [_table_word(first.logical_right(6) + k) for k in range(4)]
+    digits = [_shift_left(w, after, first & (WORD - 1)) for w, after in pairwise(words)]
+    (top, middle), (next_middle, _) = [_whole_product(mantissa, word) for word in digits[1:]]
+    low = middle + next_middle
+    carry = ((middle & next_middle) | ((middle | next_middle) & ~low)).logical_right(WORD - 1)
+    top = mantissa * digits[0] + top + carry
+    rounded = top + 2**61  # a rest from an eighth of a turn on is a negative rest after the next quarter
+    high, low = _shift_left(top, low, 2), low << 2
+    parts = [high >> 32, high & LOW_HALF, low.logical_right(32), low & LOW_HALF]
+    terms = [part.to("f64") * 2.0 ** (-32 * (k + 1)) for k, part in enumerate(parts)]
+    total, error = two_sum(terms[0], terms[1])
+    total, rest = two_sum(total, terms[2])
+    fraction = fast_two_sum(total, error + rest + terms[3])
+    high, low = fraction.times(double_constant(x, *PRECISIONS["f64"].half_pi[:2]))
+    return Angle(rounded.logical_right(62), Double(select(x < float("inf"), high, float("nan")), low))
 
 
-def _modulo_four(x: Lanes) -> Lanes:
-    return fma((x * 0.25).rint(), -4.0, x)
+LOW_HALF = 2**32 - 1
 
 
-def _table_element(index: Lanes) -> Lanes:
-    """Elements of the table of 2/pi, read lane by lane."""
-    code, new = index.code, index.type.of("f64")
-    name = "@wengert.two_over_pi"
-    entries = ", ".join(f"double {float(entry)!r}" for entry in TABLE)
-    code.declarations[name] = f"{name} = internal unnamed_addr constant [{len(TABLE)} x double] [{entries}]"
-
-    def read(i: Lanes) -> Lanes:
-        return code.load(code.add(f"getelementptr double, ptr {name}, {i.typed}", Type("ptr")), Type("f64"))
-
-    if new.lanes == 1:
-        return read(index)
-    found = Lanes(code, "poison", new)
-    for lane in range(new.lanes):
-        one = read(code.add(f"extractelement {index.typed}, i64 {lane}", Type("i64")))
-        found = code.add(f"insertelement {found.typed}, {one.typed}, i64 {lane}", new)
-    return found
+def _whole_product(x: Lanes, y: Lanes) -> tuple[Lanes, Lanes]:
+    """The product of two unsigned words, in two words: by halves, as not every processor has an instruction for it."""
+    (x_high, x_low), (y_high, y_low) = [(word.logical_right(32), word & LOW_HALF) for word in (x, y)]
+    lowest = x_low * y_low
+    inner = x_high * y_low + lowest.logical_right(32)
+    outer = x_low * y_high + (inner & LOW_HALF)
+    high = x_high * y_high + inner.logical_right(32) + outer.logical_right(32)
+    return high, outer << 32 | (lowest & LOW_HALF)
 
 
-def _sine(angle: Angle) -> Double:
-    """The sine of the rest, as a float and a correction of up to some percent."""
-    r, low = angle.rest
+def _shift_left(x: Lanes, following: Lanes, count: Lanes | int) -> Lanes:
+    """x shifted to the left, with the first bits of the following integer at its end."""
+    return x.code.intrinsic("fshl", I64, x, following, x.like(count))
+
+
+def _table_word(index: Lanes) -> Lanes:
+    """An element of the table of 2/pi."""
+    code, name = index.code, "@wengert.two_over_pi"
+    words = ", ".join(f"i64 {word}" for word in TABLE)
+    code.declarations[name] = f"{name} = internal unnamed_addr constant [{len(TABLE)} x i64] [{words}]"
+    return code.load(code.offset(Lanes(code, name, PTR), index, I64), I64)
+
+
+def _sine(r: Lanes, low: Lanes | None = None) -> Double:
+    """The sine of a rest in one or two parts, as a float and a correction of up to some percent."""
     z = r * r
-    return Double(r, fma(r * z, polynomial(z, PRECISIONS[r.type.kind].sine), fma(z * low, -0.5, low)))
+    cube, factor = r * z, short_polynomial(z, PRECISIONS[r.type.kind].sine)
+    return Double(r, cube * factor if low is None else fma(cube, factor, fma(z * low, -0.5, low)))
 
 
-def _cosine(angle: Angle) -> Double:
-    r, low = angle.rest
+def _cosine(r: Lanes, low: Lanes | None = None) -> Double:
     z, lost = two_product(r, r)
     main = fast_two_sum(z.like(1.0), z * -0.5)
-    return Double(
-        main.high, fma(z * z, polynomial(z, PRECISIONS[r.type.kind].cosine), fma(lost, -0.5, fma(-r, low, main.low)))
-    )
+    rest = fma(lost, -0.5, main.low if low is None else fma(-r, low, main.low))
+    return Double(main.high, fma(z * z, short_polynomial(z, PRECISIONS[r.type.kind].cosine), rest))
 
 
 def _sine_of_turns(angle: Angle, quarters: int, sign: Lanes) -> Lanes:
     """The sine of an angle plus quarter turns, with sign bits that are flipped."""
     count = angle.quarters + quarters if quarters else angle.quarters
     odd = (count & 1).ne(0)
-    value = select(odd, _cosine(angle).value(), _sine(angle).value())
+    value = select(odd, _cosine(*angle.rest).value(), _sine(*angle.rest).value())
     flip = (count << (value.type.bits - 2)) & _sign_bit(value.type)
     return (value.bits() ^ flip ^ sign).floats()
 
@@ -205,69 +236,56 @@ def _sign(x: Lanes) -> Lanes:
     return x.bits() & _sign_bit(x.type)
 
 
-def _sin(x: Lanes, angle: Angle) -> Lanes:
-    return _sine_of_turns(angle, 0, _sign(x))
-
-
-def _cos(x: Lanes, angle: Angle) -> Lanes:
-    return _sine_of_turns(angle, 1, x.bits() & 0)
-
-
-def _tan(x: Lanes, angle: Angle) -> Lanes:
-    """sin/cos, or -cos/sin after an odd number of quarter turns: a quotient of two sums, with its remainder."""
-    odd = (angle.quarters & 1).ne(0)
-    sine, cosine = fast_two_sum(*_sine(angle)), fast_two_sum(*_cosine(angle))
-    top = Double(*(select(odd, c, s) for s, c in zip(sine, cosine, strict=True)))
-    below = Double(*(select(odd, s, c) for s, c in zip(sine, cosine, strict=True)))
+def _quotient(top: Double, below: Double) -> Lanes:
+    """A quotient of two sums, with its remainder."""
     inverse = 1.0 / below.high
     quotient = top.high * inverse
     remainder = fma(-quotient, below.high, top.high) + fma(-quotient, below.low, top.low)
+    return fma(remainder, inverse, quotient)
+
+
+def _tangent_of_turns(x: Lanes, angle: Angle) -> Lanes:
+    """sin/cos, or -cos/sin after an odd number of quarter turns."""
+    odd = (angle.quarters & 1).ne(0)
+    sine, cosine = fast_two_sum(*_sine(*angle.rest)), fast_two_sum(*_cosine(*angle.rest))
+    top = Double(*(select(odd, c, s) for s, c in zip(sine, cosine, strict=True)))
+    below = Double(*(select(odd, s, c) for s, c in zip(sine, cosine, strict=True)))
     flip = (angle.quarters << (x.type.bits - 1)) & _sign_bit(x.type)
-    return (fma(remainder, inverse, quotient).bits() ^ flip ^ _sign(x)).floats()
+    return (_quotient(top, below).bits() ^ flip ^ _sign(x)).floats()
 
 
-def _of_any_size(x: Lanes, name: str, function: Callable[[Lanes, Angle], Lanes]) -> Lanes:
+def _of_any_size(x: Lanes, near: Callable[[Lanes], Lanes], function: Callable[[Angle], Lanes]) -> Lanes:
+    """A function of angles; one number that is its own rest takes the short way, which has the same bits.
+
+    A loop of such numbers does not wait for the reduction.
+    """
     size = x.abs()
-    return replace_rare(function(x, _reduce_if_needed(size)), size >= PRECISIONS[x.type.kind].limit, f"{name}.huge", x)
-
-
-def _huge(x: Lanes, name: str, function: Callable[[Lanes, Angle], Lanes]) -> Lanes:
-    """For arguments above the limit, which for singles is far below that of doubles."""
-    if x.type.kind == "f32":
-        return call(name, x.to("f64")).to("f32")
-    size = x.abs()
-    proper = (size >= 1.0) & (size < float("inf"))
-    return select(proper, function(x, _reduce_huge(select(proper, size, 1.0))), x - x)
+    if x.type.lanes > 1:
+        return function(_reduce(size))
+    code = x.code
+    result = code.variable(x.type, near(x))
+    with code.when(size > EIGHTH):
+        code.store(function(_reduce(size)), result)
+    return code.load(result, x.type)
 
 
 @vector(trigonometric.sin)
 def sin(x: Lanes) -> Lanes:
     """The sine."""
-    return _of_any_size(x, "sin", _sin)
+    return _of_any_size(x, lambda r: _sine(r).value().copysign(r), lambda angle: _sine_of_turns(angle, 0, _sign(x)))
 
 
 @vector(trigonometric.cos)
 def cos(x: Lanes) -> Lanes:
     """The cosine."""
-    return _of_any_size(x, "cos", _cos)
+    return _of_any_size(x, lambda r: _cosine(r).value(), lambda angle: _sine_of_turns(angle, 1, x.bits() & 0))
 
 
 @vector(trigonometric.tan)
 def tan(x: Lanes) -> Lanes:
     """The tangent."""
-    return _of_any_size(x, "tan", _tan)
-
-
-@vector_function("sin.huge")
-def _sin_huge(x: Lanes) -> Lanes:
-    return _huge(x, "sin", _sin)
-
-
-@vector_function("cos.huge")
-def _cos_huge(x: Lanes) -> Lanes:
-    return _huge(x, "cos", _cos)
-
-
-@vector_function("tan.huge")
-def _tan_huge(x: Lanes) -> Lanes:
-    return _huge(x, "tan", _tan)
+    return _of_any_size(
+        x,
+        lambda r: _quotient(fast_two_sum(*_sine(r)), fast_two_sum(*_cosine(r))).copysign(r),
+        lambda angle: _tangent_of_turns(x, angle),
+    )

@@ -1,12 +1,12 @@
 """Vector functions, which kernels call, or inline if there are few calls.
 
 A function is Python code that writes its body on lanes. `@vector(ops.exp)` makes it the native code of an operation;
-`@vector_function("sin.huge")` is for parts that other functions call by name. A body calls others by `call`.
+`@vector_function("fmod.far")` is for parts that other functions call by name. A body calls others by `call`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from wengert.compiler.forms.lowering import lowering, on_floats
@@ -86,10 +86,16 @@ def is_inlined(calls: dict[tuple[str, Type], int]) -> bool:
     return sum(calls.values()) <= INLINED_CALLS
 
 
-def definitions(calls: Iterable[tuple[str, Type]], linkage: str = "internal") -> tuple[list[str], dict[str, str]]:
+def definitions(
+    calls: Iterable[tuple[str, Type]],
+    linkage: str = "internal",
+    inlining: str = "alwaysinline",
+    bodies: Mapping[str, Body] = FUNCTIONS,
+) -> tuple[list[str], dict[str, str]]:
     """The texts of functions and of those that they call, and their declarations.
 
-    Internal functions are inlined. Another linkage, for one function, makes it visible to other modules.
+    Internal functions are inlined, or LLVM decides if `inlining` is empty. Another linkage, for one function, makes it
+    visible to other modules. Another target may have other `bodies`.
     """
     wanted = dict.fromkeys(calls)
     texts: list[str] = []
@@ -99,10 +105,10 @@ def definitions(calls: Iterable[tuple[str, Type]], linkage: str = "internal") ->
         for name, type in [key for key in wanted if key not in done]:
             own = "internal" if done else linkage
             done.add((name, type))
-            code, arity = Code(), FUNCTIONS[name].__code__.co_argcount
-            result = FUNCTIONS[name](*[Lanes(code, f"%x{i}", type) for i in range(arity)])
+            code, arity = Code(), bodies[name].__code__.co_argcount
+            result = bodies[name](*[Lanes(code, f"%x{i}", type) for i in range(arity)])
             parameters = ", ".join(f"{type.text} %x{i}" for i in range(arity))
-            inline = "alwaysinline" if own == "internal" else ""
+            inline = inlining if own == "internal" else ""
             texts.append(
                 f"define {own} {type.text} @{vector_symbol(name, type)}({parameters}) {inline} nounwind willreturn "
                 f"memory(none) {{\n" + "\n".join([*code.hoisted, *code.lines, f"  ret {result.typed}", "}"])

@@ -16,7 +16,7 @@ class MatrixCall:
     """The matrices of all operands at one position; `fail` notes a failure where a condition holds.
 
     Lanes belong to neighbouring matrices. The elements of one matrix have equally many; those of a matrix that is
-    the same for all have one.
+    the same for all have one. A processor `has_lapack`, which kernels may call.
     """
 
     def __init__(
@@ -25,8 +25,10 @@ class MatrixCall:
         known: dict[Any, Any],
         splat: Callable[[Lanes, int], Lanes],
         fail: Callable[[Lanes, Failure], None],
+        has_lapack: bool = True,
     ):
         self.matrices, self.known, self.splat, self.fail = matrices, known, splat, fail
+        self.has_lapack = has_lapack
 
     @property
     def matrix(self) -> Matrix:

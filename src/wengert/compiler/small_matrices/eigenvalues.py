@@ -86,7 +86,10 @@ def eigenvalues_of_two(a: Lanes, b: Lanes, c: Lanes) -> tuple[Lanes, Lanes, Lane
 
 
 def replace_by_lapack(call: MatrixCall, out: Matrix, where: Lanes, UPLO: str) -> Matrix:
-    """A result, in which that of LAPACK replaces those of rare matrices."""
+    """A result, in which that of LAPACK replaces those of rare matrices; without LAPACK, they are failures."""
+    if not call.has_lapack:
+        call.fail(where, NOT_CONVERGED)
+        return out
     code, type = out[0][0].code, out[0][0].type
     variables = [[code.variable(type, x) for x in row] for row in out]
     with code.when(any_lane(where)):

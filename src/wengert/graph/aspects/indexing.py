@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from wengert.core.primitive import OUTPUT
@@ -17,6 +19,26 @@ def write_item(writer: Writer, node: Operation) -> Expression:
     """`x[i]`, or `x` with an index."""
     inside = [writer.with_sign(writer.known[a]) for a in node.args[1:]]
     return Expression(writer.style.index(writer.within(writer.known[node.args[0]], ATOM), node.params["key"], inside))
+
+
+def write_update(sign: str, latex: str, first: int) -> Callable[[Writer, Operation], Expression]:
+    """`x with [i] ← v`: an array with some elements replaced or increased. `first` is the first index operand."""
+
+    def write(writer: Writer, node: Operation) -> Expression:
+        inside = [writer.with_sign(writer.known[a]) for a in node.args[first:]]
+        at = writer.style.index("", node.params["key"], inside)
+        base = writer.with_sign(writer.known[node.args[0]]) if first == 2 else "0"
+        value = writer.with_sign(writer.known[node.args[first - 1]])
+        words = writer.style.pick(("with", r"\ \text{with}\ ")), at, writer.style.pick((sign, latex)), value
+        text = " ".join([base, *words])
+        return Expression(text, 1) if first == 2 else Expression(writer.style.parentheses(text))
+
+    return write
+
+
+expression.enter(write_update("←", ":=", 2), subscripts._set_at)
+expression.enter(write_update("+=", "\\mathrel{+}=", 2), subscripts._add_at)
+expression.enter(write_update("←", ":=", 1), subscripts._scatter)
 
 
 @expression(OUTPUT)

@@ -17,6 +17,7 @@ notation.enter(NamedFunction("max", r"\max"), extremes._max)
 notation.enter(NamedFunction("min", r"\min"), extremes._min)
 notation.enter(NamedFunction("arg max", r"\mathrm{arg\,max}"), extremes._argmax)
 notation.enter(NamedFunction("arg min", r"\mathrm{arg\,min}"), extremes._argmin)
+notation.enter(Fence("#(", ")", r"\#\left(", r"\right)"), logical._count_nonzero)
 notation.enter(Fence("‖", "‖", r"\left\Vert ", r"\right\Vert "), norms._norm)
 
 

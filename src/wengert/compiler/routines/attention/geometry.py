@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.machine.target import vector_lanes
 from wengert.compiler.routines.attention.products import TILE_ROWS, BlockProduct
 from wengert.compiler.routines.call import Operand
 from wengert.compiler.simd.lanes import Code, Lanes
@@ -58,7 +58,7 @@ class Geometry(NamedTuple):
     @property
     def lanes(self) -> int:
         """The lanes of vectors along queries."""
-        return vector_bytes() // Type(self.kind).align
+        return vector_lanes(Type(self.kind).align)
 
     @property
     def members(self) -> int:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import NamedTuple
 
-from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.machine.target import cache_for_target, vector_bytes, vector_lanes
 from wengert.compiler.routines.convolution.buffer import Buffer
 from wengert.compiler.routines.convolution.correlation import AxisPhase, Correlation
 from wengert.compiler.simd.types import Type
@@ -56,13 +55,13 @@ class Cut(NamedTuple):
 
 def lanes_of(kind: str, width: int) -> int:
     """The lanes along rows of a width: those of a whole vector, or fewer that have room for a narrow row."""
-    lanes = vector_bytes() // Type(kind).align
+    lanes = vector_lanes(Type(kind).align)
     while lanes // 2 >= width and lanes > 2:
         lanes //= 2
     return lanes
 
 
-@lru_cache(256)
+@cache_for_target(256)
 def cut_of(correlation: Correlation) -> Cut:
     """How to cut a correlation, by estimated times."""
     c, kind = correlation, correlation.kind

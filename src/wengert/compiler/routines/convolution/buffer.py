@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.machine.target import vector_lanes
 from wengert.compiler.simd.lane_operations import pick_lanes
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import Type
@@ -78,7 +78,7 @@ class Buffer(NamedTuple):
         begin, end = max(first, 0), min(self.source[2], first + self.extents[2])
         if begin >= end:
             return
-        lanes = vector_bytes() // element.align
+        lanes = vector_lanes(element.align)
         while step * lanes > end - begin and lanes > 1:
             lanes //= 2
         wide = Type(self.kind, step * lanes)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.machine.target import vector_bytes, vector_lanes
 from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.lane_operations import splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
@@ -40,7 +40,7 @@ def multiply_add(x: Lanes, y: Lanes | float, z: Lanes) -> Lanes:
 
 def most_lanes(kind: str, *extents: int) -> int:
     """The number of lanes of a vector, of at most as many elements as any of the extents."""
-    lanes = vector_bytes() * 8 // int(kind[1:])
+    lanes = vector_lanes(int(kind[1:]) // 8)
     while lanes > min(extents):
         lanes //= 2
     return lanes

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
+from wengert.compiler.machine.target import cache_for_target
 from wengert.compiler.routines.fourier.butterflies import transform_cost
 from wengert.compiler.routines.fourier.numbers import most_lanes
 
@@ -73,7 +74,7 @@ class Split(NamedTuple):
         return -(-columns // lanes) * first + -(-rows // lanes) * lanes_cost(columns, kind, lanes)
 
 
-@lru_cache(1024)
+@cache_for_target(1024)
 def split(n: int, kind: str) -> Split | None:
     """The matrix of a signal of smooth length; None if it is too short to be one."""
     divisors = [d for d in range(2, int(n**0.5) + 1) if n % d == 0]
@@ -83,7 +84,7 @@ def split(n: int, kind: str) -> Split | None:
     return best if best is not None and best.lanes > 1 and best.cost(kind) < lanes_cost(n, kind, 1) else None
 
 
-@lru_cache(1024)
+@cache_for_target(1024)
 def signal_cost(n: int, kind: str) -> float:
     """The cost of one signal of any length."""
     if not has_small_factors(n):
@@ -92,7 +93,7 @@ def signal_cost(n: int, kind: str) -> float:
     return lanes_cost(n, kind, 1) if found is None else found.cost(kind)
 
 
-@lru_cache(1024)
+@cache_for_target(1024)
 def convolution_length(n: int, kind: str) -> int:
     """The length of the transforms for a convolution of n numbers with a chirp: at least 2 n - 1, and cheap."""
     least = 2 * n - 1

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.compiler.forms.lowering import Routine
+from wengert.compiler.machine.target import cache_for_target
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.routines.fourier.batch import Batch
 from wengert.compiler.routines.fourier.plan import has_small_factors
@@ -51,7 +51,7 @@ class Transforms(NamedTuple):
         return -(-self.nbytes // 64) * 64
 
 
-@lru_cache(256)
+@cache_for_target(256)
 def cheapest(task: Task) -> Batch | Signals:
     """How to do a task."""
     one_by_one = Signals(task)

@@ -1,0 +1,1 @@
+"""Programs for GPUs: the same graphs, schedules and elements, with one element for each thread."""

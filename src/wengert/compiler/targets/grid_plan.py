@@ -1,0 +1,128 @@
+"""The threads of a kernel: which element each of them computes, and which part of a reduction.
+
+    thread number = (piece * kept elements + kept element) * width + member
+
+A reduction to one element is done by `width` neighbouring threads of a block, in each of several `pieces`; each thread
+folds every so-many-th element. All of this depends on the shapes alone, so results have the same bits in every run and
+on every device. Neighbouring threads read neighbours in memory: along the axis that has SIMD lanes on a processor.
+"""
+
+from __future__ import annotations
+
+import math
+
+from wengert.compiler.kernels.loop_plan import LoopPlan, strided_counts
+from wengert.compiler.schedule.schedule import Schedule
+from wengert.compiler.schedule.schedule_steps import Kernel
+from wengert.compiler.simd.vector_functions import COST
+from wengert.compiler.targets.thread_block import THREADS
+from wengert.graph.ir import Node
+
+ENOUGH = 1 << 18
+"""So many threads keep a device busy: a reduction to fewer elements is cut into pieces."""
+VECTOR_BYTES = 16
+"""The bytes that a thread reads and writes at once."""
+SERIAL = 8
+"""The number of elements that a thread folds, at the least, before others help."""
+UNROLLED = 4
+"""The number of steps of a reduction whose elements are read at once, if they call no functions."""
+SHORT_BODY, LONG_BODY = 80, 400
+"""The cost of a short body, and from which on a body is long, in additions."""
+
+
+class GridPlan(LoopPlan):
+    """The loops of one kernel as threads; `along` is the axis along which neighbouring threads are neighbours."""
+
+    def __init__(self, kernel: Kernel, schedule: Schedule):
+        super().__init__(kernel, schedule)
+        last = lambda axes: sorted(axes, key=lambda axis: axis == self.along)
+        self.kept_axes, self.reduced_axes = last(self.kept_axes), last(self.reduced_axes)
+        self.kept = math.prod([self.domain[axis] for axis in self.kept_axes]) // self.lanes
+        self.reduced = math.prod([self.domain[axis] for axis in self.reduced_axes])
+        self.width, self.pieces = self.choose_threads()
+
+    def choose_vector(self, lanes: int) -> tuple[int | None, int]:
+        """The axis of neighbouring threads, and lanes in a flat loop: each thread reads and writes 16 bytes, or 8."""
+        axes = [i for i in range(self.outer, len(self.domain)) if self.domain[i] > 1]
+        strided = strided_counts(self.memory_indices(), len(self.domain)) if len(axes) > 1 else [0] * len(self.domain)
+        self.along = min(axes, key=lambda i: (strided[i], -i), default=len(self.domain) - 1)
+        if not self.is_flat or self.kernel.reductions or self.fewest_lanes:
+            return None, 1
+        lanes = (VECTOR_BYTES if self.is_short else VECTOR_BYTES // 2) // self.widest
+        return (0, lanes) if lanes > 1 and self.domain[0] % lanes == 0 else (None, 1)
+
+    @property
+    def widest(self) -> int:
+        """The bytes of the widest number that it reads, computes or writes."""
+        sizes = [node.dtype.itemsize for node in self.nodes if node.size > 1]
+        return max(sizes, default=VECTOR_BYTES)
+
+    def choose_cuts(self) -> dict[int, int]:
+        """None: pieces are those of `choose_threads`."""
+        return {}
+
+    def choose_threads(self) -> tuple[int, int]:
+        """The number of threads for one element of a reduction in a block, and the number of pieces."""
+        if not self.kernel.reductions or not self.reduced or not self.kept:
+            return 1, 1
+        width = min(power_above(-(-self.reduced // SERIAL)), THREADS) if self.along in self.reduced_axes else 1
+        most = -(-self.reduced // (width * SERIAL))
+        return width, max(min(most, -(-ENOUGH // (self.kept * width))), 1)
+
+    @property
+    def cost(self) -> int:
+        """The cost of one element, in additions."""
+        return self.work // max(math.prod(self.domain), 1)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether a thread does little for one element."""
+        return self.cost <= SHORT_BODY
+
+    @property
+    def resident(self) -> int:
+        """The blocks that a multiprocessor should have room for, where functions would take the registers of others."""
+        return 6 if self.is_short else 4 if self.cost <= LONG_BODY else 0
+
+    @property
+    def unrolled(self) -> int:
+        """The number of steps of a reduction that are written out."""
+        return self.unrolled_steps(self.width * self.pieces)
+
+    def unrolled_steps(self, step: int) -> int:
+        """The number of steps that are written out, where a thread folds every so-many-th element."""
+        return UNROLLED if self.cost < COST and self.reduced >= UNROLLED * step else 1
+
+    @property
+    def items(self) -> int:
+        """The number of elements, or of pieces of them, that groups of threads compute."""
+        return self.kept * self.pieces
+
+    @property
+    def blocks(self) -> int:
+        """The number of blocks."""
+        return -(-self.items * self.width // THREADS)
+
+    @property
+    def is_cut_in_pieces(self) -> bool:
+        return False
+
+    def partials(self) -> dict[Node, int]:
+        """The bytes of partial results of each reduction that is cut into pieces."""
+        return {node: self.pieces * node.nbytes for node in self.kernel.reductions} if self.pieces > 1 else {}
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that must be read and written, each array once."""
+        read = [node for node in self.nodes if self.sources.is_stored(node)]
+        bases = dict.fromkeys([self.schedule.aliases.get(node, node) for node in read])
+        return sum(node.nbytes for node in (*bases, *self.kernel.roots))
+
+
+def power_above(n: int) -> int:
+    """The smallest power of two that is at least n.
+
+    >>> power_above(5), power_above(8)
+    (8, 8)
+    """
+    return 1 << max(n - 1, 0).bit_length()

@@ -1,0 +1,310 @@
+"""Scatters on a GPU: what is written or added at computed indices, in an order that does not depend on threads.
+
+One kernel computes the target of each row of the selection, a library sorts these numbers (stably), and another kernel
+takes the rows of each target in their order. So additions to one element are those of NumPy, one after the other; where
+targets have many rows each, groups of threads share them in a fixed way. Nothing is added by atomic operations, whose
+order would change from run to run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from wengert.compiler.kernels.scatters import NOTHING, ScatterWriter
+from wengert.compiler.program.memory_plan import Memory, Slot, aligned_size
+from wengert.compiler.schedule.gather import Written
+from wengert.compiler.schedule.schedule import Schedule
+from wengert.compiler.schedule.schedule_steps import Kernel
+from wengert.compiler.simd.complex_lanes import Variable, constant
+from wengert.compiler.simd.lane_operations import load_element, store_element
+from wengert.compiler.simd.lanes import Code, Lanes, select
+from wengert.compiler.simd.types import I64, Type
+from wengert.compiler.targets.grid_kernel import NARROW, GridElements, GridWriter, divide
+from wengert.compiler.targets.grid_plan import SERIAL, GridPlan, power_above
+from wengert.compiler.targets.thread_block import THREADS, DeviceKernel, ThreadBlock, ThreadVariable, make_pointers
+from wengert.graph.ir import Node, Operation
+
+LONG_RUNS = 64
+"""Where targets have more rows than so many on the average, several threads add those of one target."""
+
+
+class Sort(NamedTuple):
+    """A step that sorts so many integers, stably, and writes their order; they are `narrow` if they have 32 bits."""
+
+    keys: Slot
+    order: Slot
+    length: int
+    narrow: bool
+
+
+class ScatterPlan(GridPlan):
+    """The threads of a scatter: `rows` of the selection, with `inner` elements each."""
+
+    def __init__(self, kernel: Kernel, schedule: Schedule):
+        super().__init__(kernel, schedule)
+        self.outer_axes = [axis for axis in range(len(self.domain)) if axis not in self.row_axes]
+        self.inner_axes = list(self.row_axes)
+        self.rows = math.prod([self.domain[axis] for axis in self.outer_axes])
+        self.inner = math.prod([self.domain[axis] for axis in self.inner_axes])
+
+    def partials(self) -> dict[Node, int]:
+        """The bytes of the numbers that are sorted, and of their order."""
+        assert self.kernel.scatter is not None
+        return {self.kernel.scatter: 2 * aligned_size(8 * self.rows)}
+
+
+class ScatterKernelWriter:
+    """Writes the kernels of scatters into one array."""
+
+    def __init__(self, kernel: Kernel, schedule: Schedule, memory: Memory, name: str, block: type[ThreadBlock]):
+        self.kernel, self.schedule, self.memory, self.name, self.make_block = kernel, schedule, memory, name, block
+        self.plan = ScatterPlan(kernel, schedule)
+        assert kernel.scatter is not None
+        self.out = kernel.scatter
+        self.type = Type.from_dtype(self.out.dtype)
+        self.number = Type("i32") if self.out.size < NARROW else I64  # of a target
+        self.kernels: list[DeviceKernel | Sort] = []
+
+    def write(self) -> list[DeviceKernel | Sort]:
+        """The kernels, and the sorts between them."""
+        if self.out not in self.memory.taken:
+            self.fill()
+        for node in self.kernel.scatters:
+            written = Written.by(node)
+            if written.indices:
+                self.write_keys(node, written)
+                keys = self.memory.partials[self.out]
+                order = keys._replace(offset=keys.offset + aligned_size(8 * self.plan.rows))
+                self.kernels.append(Sort(keys, order, self.plan.rows, self.number.bits == 32))
+            self.write_rows(node, written)
+        return self.kernels
+
+    def begin(self, what: str) -> tuple[GridWriter, ScatterWriter]:
+        """A new kernel: what writes its threads, and what finds targets and values in it."""
+        code = Code()
+        block = self.make_block(code, f"{self.name}.{what}.{len(self.kernels)}")
+        pointers = make_pointers(block, self.memory, self.schedule.aliases)
+        elements = GridElements(code, self.schedule, self.kernel, pointers)
+        elements.overwritten.add(self.out)
+        writer = GridWriter(self.plan, elements, block)
+        writer.memory = self.memory  # type: ignore[attr-defined]  # as that of a processor
+        none = code.constant(0, I64)
+        return writer, ScatterWriter(writer, none, none)  # type: ignore[arg-type]  # threads instead of loops
+
+    def end(self, writer: GridWriter, count: int, nbytes: int) -> None:
+        """Add a kernel that was written, with a number of threads."""
+        blocks = -(-count // THREADS)
+        what = f"{list(self.plan.domain)} -> {self.out.spec!r}"
+        self.kernels.append(DeviceKernel(writer.block.name, writer.code, blocks, nbytes, what))
+
+    def fill(self) -> None:
+        """Copy what is updated to the result, or fill it with zeros."""
+        writer, _ = self.begin("fill")
+        code, pointers, base, type = writer.code, writer.elements.pointers, self.kernel.scatter_base, self.type
+        part, count = type.in_memory.part, self.out.size * (2 if type.is_complex else 1)
+        with writer.block.phase() as thread:
+            i = writer.block.number * THREADS + thread
+            with code.when(i < count):
+                value = code.constant(0, part)
+                if base is not None:
+                    value = code.load(code.offset(pointers.source(base), i, part), part)
+                code.store(value, code.offset(pointers.target(self.out), i, part))
+        self.end(writer, count, 2 * self.out.nbytes)
+
+    def workspace(self, code: Code, writer: GridWriter) -> tuple[Lanes, Lanes]:
+        """The addresses of the numbers of targets, and of their order."""
+        keys = writer.elements.pointers.partials(self.out)
+        return keys, code.offset(keys, aligned_size(8 * self.plan.rows), Type("i8"))
+
+    def write_keys(self, node: Operation, written: Written) -> None:
+        """The kernel that computes the target of each row."""
+        writer, scatter = self.begin("targets")
+        code = writer.code
+        with writer.block.phase() as thread:
+            row = writer.block.number * THREADS + thread
+            with code.when(row < self.plan.rows):
+                writer.place(self.plan.outer_axes, row)
+                unit = scatter.find_unit(node, written)
+                keys, _ = self.workspace(code, writer)
+                code.store(unit.to(self.number.kind), code.offset(keys, row, self.number))
+            writer.report_failures()
+        self.end(writer, self.plan.rows, 16 * self.plan.rows)
+
+    def write_rows(self, node: Operation, written: Written) -> None:
+        """The kernel that writes or adds all rows, those of one target one after the other."""
+        count = self.out.size // self.plan.unit
+        if not written.indices:
+            self.write_apart(node, written)
+        elif not written.adds:
+            self.write_last(node, written)
+        elif self.plan.rows > LONG_RUNS * count:
+            self.share_targets(node, written, count)
+        elif self.plan.rows > count:
+            self.add_targets(node, written, count)
+        else:
+            self.add_runs(node, written)
+
+    def each_element(self, node: Operation, write: Callable[[GridWriter, ScatterWriter, Lanes, Lanes], None]) -> None:
+        """A kernel with a thread for each element of the selection, which knows its row and its index in the row."""
+        writer, scatter = self.begin("rows")
+        plan, code = self.plan, writer.code
+        count = plan.rows * plan.inner
+        with writer.block.phase() as thread:
+            i = writer.block.number * THREADS + thread
+            with code.when(i < count):
+                row, e = divide(i, plan.inner, count) if plan.inner > 1 else (i, i.like(0))
+                write(writer, scatter, row, e)
+            writer.report_failures()
+        self.end(writer, count, 2 * node.nbytes)
+
+    def write_apart(self, node: Operation, written: Written) -> None:
+        """Targets that slices give are different."""
+
+        def write(writer: GridWriter, scatter: ScatterWriter, row: Lanes, e: Lanes) -> None:
+            self.place(writer, row, e)
+            unit = scatter.find_unit(node, written)
+            address = self.address(writer, scatter, node, written, unit)
+            value = self.value(writer, written)
+            if written.adds:
+                value = load_element(writer.code, address, self.type, self.type.align, True) + value
+            self.store(value, address)
+
+        self.each_element(node, write)
+
+    def write_last(self, node: Operation, written: Written) -> None:
+        """Of the rows of one target, the last one is written."""
+
+        def write(writer: GridWriter, scatter: ScatterWriter, place: Lanes, e: Lanes) -> None:
+            code = writer.code
+            following = select(place + 1 < self.plan.rows, place + 1, place)
+            key = self.key(code, writer, place)
+            is_last = (place + 1).eq(self.plan.rows) | self.key(code, writer, following).ne(key)
+            with code.when(is_last):
+                self.place(writer, self.row(code, writer, place), e)
+                self.store(self.value(writer, written), self.address(writer, scatter, node, written, key))
+            writer.elements.forget()
+
+        self.each_element(node, write)
+
+    def add_runs(self, node: Operation, written: Written) -> None:
+        """The thread of the first row of a target adds all of them."""
+
+        def write(writer: GridWriter, scatter: ScatterWriter, place: Lanes, e: Lanes) -> None:
+            code, key = writer.code, self.key(writer.code, writer, place)
+            before = select(place > 0, place - 1, place)
+            is_first = place.eq(0) | self.key(code, writer, before).ne(key)
+            with code.when(is_first):
+                self.place(writer, place, e)
+                address = self.address(writer, scatter, node, written, key)
+                total = Variable(code, self.type, load_element(code, address, self.type, self.type.align, True))
+                slot, more, done = code.variable(I64, place), code.label("run"), code.label("run.done")
+                code.jump(more)
+                code.begin(more)
+                q = code.load(slot, I64)
+                self.place(writer, self.row(code, writer, q), e)
+                total.store(total.load() + self.value(writer, written))
+                code.store(q + 1, slot)
+                last = select(q + 1 < self.plan.rows, q + 1, q)
+                code.branch((q + 1 < self.plan.rows) & self.key(code, writer, last).eq(key), more, done)
+                code.begin(done)
+                self.store(total.load(), address)
+            writer.elements.forget()
+
+        self.each_element(node, write)
+
+    def add_targets(self, node: Operation, written: Written, count: int) -> None:
+        """A thread for each target, which adds all of its rows: of several rows, only one would have work."""
+        writer, scatter = self.begin("targets")
+        plan, code, items = self.plan, writer.code, count * self.plan.inner
+        with writer.block.phase() as thread:
+            item = writer.block.number * THREADS + thread
+            with code.when(item < items):
+                unit, e = divide(item, plan.inner, items) if plan.inner > 1 else (item, item.like(0))
+                first, last = self.find_run(code, writer, unit), self.find_run(code, writer, unit + 1)
+                self.place(writer, item.like(0), e)
+                address = self.address(writer, scatter, node, written, unit)
+                total = Variable(code, self.type, load_element(code, address, self.type, self.type.align, True))
+                with code.loop(first, last) as q:
+                    self.place(writer, self.row(code, writer, q), e)
+                    total.store(total.load() + self.value(writer, written))
+                self.store(total.load(), address)
+            writer.elements.forget()
+            writer.report_failures()
+        self.end(writer, items, 2 * node.nbytes)
+
+    def share_targets(self, node: Operation, written: Written, count: int) -> None:
+        """Groups of threads for each target, which is added to by many rows."""
+        writer, scatter = self.begin("targets")
+        plan, code, block = self.plan, writer.code, writer.block
+        width = min(power_above(-(-plan.rows // (count * SERIAL))), THREADS)
+        items = count * plan.inner
+        nothing = NOTHING[self.out.dtype.kind]
+        with block.phase() as thread:
+            variable = ThreadVariable(block, self.type)
+            variable.store(constant(code, nothing, self.type))
+            item = (block.number * THREADS + thread).logical_right(width.bit_length() - 1)
+            with code.when(item < items):
+                unit, e = divide(item, plan.inner, items) if plan.inner > 1 else (item, item.like(0))
+                first, last = self.find_run(code, writer, unit), self.find_run(code, writer, unit + 1)
+                with code.loop(first + (thread & (width - 1)), last, width) as q:
+                    self.place(writer, self.row(code, writer, q), e)
+                    variable.store(variable.load() + self.value(writer, written))
+            writer.elements.forget()
+            writer.report_failures()
+        block.fold(variable, lambda x, y: x + y, nothing, width)
+        with block.exchange() as thread:
+            item = (block.number * THREADS + thread).logical_right(width.bit_length() - 1)
+            with code.when((item < items) & (thread & (width - 1)).eq(0)):
+                unit, e = divide(item, plan.inner, items) if plan.inner > 1 else (item, item.like(0))
+                self.place(writer, item.like(0), e)
+                address = self.address(writer, scatter, node, written, unit)
+                self.store(load_element(code, address, self.type, self.type.align, True) + variable.load(), address)
+        self.end(writer, items * width, 2 * node.nbytes)
+
+    # Parts of kernels
+
+    def place(self, writer: GridWriter, row: Lanes, e: Lanes) -> None:
+        """Set all counters, by the number of a row of the selection and the number of an element in it."""
+        writer.place(self.plan.inner_axes, e)
+        writer.place(self.plan.outer_axes, row)
+
+    def row(self, code: Code, writer: GridWriter, place: Lanes) -> Lanes:
+        """The row at a place in the sorted order."""
+        return code.load(code.offset(self.workspace(code, writer)[1], place, I64), I64)
+
+    def key(self, code: Code, writer: GridWriter, place: Lanes) -> Lanes:
+        """The target of the row at a place in the sorted order."""
+        at = code.offset(self.workspace(code, writer)[0], place, self.number)
+        return code.load(at, self.number).to("i64")
+
+    def find_run(self, code: Code, writer: GridWriter, target: Lanes) -> Lanes:
+        """The first place in the sorted order whose target is not below this one, by halving."""
+        low, high = code.variable(I64, 0), code.variable(I64, self.plan.rows)
+        with code.loop(0, max(self.plan.rows, 1).bit_length()):
+            first, last = code.load(low, I64), code.load(high, I64)
+            middle = (first + last).logical_right(1)
+            at = select(middle < self.plan.rows, middle, self.plan.rows - 1)
+            is_below = (self.key(code, writer, at) < target) & (first < last)
+            code.store(select(is_below, middle + 1, first), low)
+            code.store(select(is_below, last, select(first < last, middle, last)), high)
+        return code.load(low, I64)
+
+    def value(self, writer: GridWriter, written: Written) -> Lanes:
+        """What is written at the present counters."""
+        position = written.value_position(self.plan.counted_position)
+        return writer.elements.at(written.value, position).to(self.type.kind)
+
+    def address(
+        self, writer: GridWriter, scatter: ScatterWriter, node: Operation, written: Written, unit: Lanes
+    ) -> Lanes:
+        """The address of the element of a target row at the present counters."""
+        stored = self.type.in_memory
+        row = writer.code.offset(scatter.target, unit * self.plan.unit, stored)
+        return writer.code.offset(row, writer.elements.evaluate(scatter.inner_index(node, written), False), stored)
+
+    def store(self, value: Lanes, address: Lanes) -> None:
+        """Write an element."""
+        stored = self.type.in_memory
+        store_element(value.to(stored.kind), address, stored.align)

@@ -1,0 +1,59 @@
+"""PTX: for every compute capability, one entry for each kernel, and operations that round by themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.compiler.targets.emulator import check_ptx, ptx_of
+
+import wengert as wg
+from wengert.compiler.forms.prepare import prepare_for_device
+from wengert.compiler.targets.device_module import table_kernel, translate
+
+
+def gradient_of_mixture(x):
+    return wg.grad(lambda x: (np.exp(-x * x) * np.sin(x)).sum() / x.sum())(x)
+
+
+@pytest.mark.parametrize("capability", ["sm_70", "sm_80", "sm_90"])
+def test_every_capability(capability):
+    ptx = ptx_of(prepare_for_device(wg.trace(gradient_of_mixture, np.ones(1000))), capability)
+    assert f".target {capability}" in ptx
+    assert ptx.count(".entry") >= 2
+    check_ptx(ptx)
+
+
+def test_no_fast_mathematics():
+    f = lambda x, y: (x * y + x, x / y, np.sqrt(x), np.exp(x))
+    ptx = ptx_of(prepare_for_device(wg.trace(f, np.ones(100, "f4"), np.ones(100, "f4"))))
+    assert "div.rn.f32" in ptx
+    assert "sqrt.rn.f32" in ptx
+    assert "mul.rn.f32" in ptx
+    check_ptx(ptx)
+
+
+def test_neighbours_are_read_at_once():
+    ptx = ptx_of(prepare_for_device(wg.trace(lambda x: x * 2, np.ones(1024, "f4"))))
+    assert "ld.global.nc.v4" in ptx
+    assert "st.global.v4" in ptx
+
+
+def test_the_table_of_pointers_is_written_by_a_kernel():
+    ptx = translate("!0 = !{}" + chr(10) + table_kernel(5), "sm_90")
+    assert ptx.count("st.global") == 5
+    check_ptx(ptx)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mul.f64 %a, %b, %c;",
+        "add.f32 %a, %b, %c;",
+        "div.approx.f32 %a, %b, %c;",
+        ".extern .func sin",
+        ".entry kernel.0(",
+    ],
+)
+def test_the_check_can_fail(line):
+    with pytest.raises(AssertionError):
+        check_ptx(line)

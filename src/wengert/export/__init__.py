@@ -1,0 +1,1 @@
+"""Programs for other machines and languages."""

@@ -32,14 +32,32 @@ FORMATS = {
 OWN_LINE = re.compile(r",? at (<frozen \w+>|\S*wengert(-script\.pyw?|\.exe)?):\d+")
 """The source line that started this command; errors are not about it."""
 
+OVERVIEW = """\
+wengert computes, explains and compares derivatives. Three things to try:
+
+  wengert play "sin(x) * exp(-x*y)" x=1 y=0.5
+      a page in your browser: drag the inputs, edit the formula, watch values flow forward and adjoints flow back
+
+  wengert explain "ln(x1) + x1*x2 - sin(x2)" x1=2 x2=5
+      the same as a table: every value and every adjoint, line by line
+
+  wengert grad "sum(w**2) / norm(x)" w=[1,2,3] x=[2,0,1]
+      the value and the gradient
+
+More: compare (every way to differentiate), why (a NaN, a zero gradient), info, completion.
+`wengert --help` lists the commands, `wengert COMMAND --help` their options, each with examples.
+"""
+
 EXAMPLES = """\
 examples:
+  wengert play "sin(x) * exp(-x*y)" x=1 y=0.5
   wengert explain "ln(x1) + x1*x2 - sin(x2)" x1=2 x2=5
   wengert explain "s = w*x + b; L = sigmoid(s)" w=0.5 b=1 x=-2 --mode both --html neuron.html --open
   wengert explain model.py:loss --at "w=[1,2], b=0.5"
   wengert grad "sum(w**2) / norm(x)" w=[1,2,3] x=@x.npy
   wengert compare "exp(sin(x))" x=pi/4
   wengert why "log(x) * 0" x=0
+  wengert export model.py:loss --at "w=[1,2], b=0.5" --derivative gradient --target cortex-m4
   wengert info
 
 Formulas may contain + - * / // % ** ^ @, comparisons, lists [a, b], indices x[0], x[1:], statements s = w*x; sin(s),
@@ -88,9 +106,9 @@ def parser() -> argparse.ArgumentParser:
     about_function(shown)
     shown.add_argument(
         "--mode",
-        choices=("reverse", "forward", "both"),
+        choices=("reverse", "forward", "both", "hvp"),
         default="reverse",
-        help="adjoints, tangents or both (default: reverse)",
+        help="adjoints, tangents, both, or the Hessian times a vector, forward over reverse (default: reverse)",
     )
     shown.add_argument(
         "--seed",
@@ -104,6 +122,18 @@ def parser() -> argparse.ArgumentParser:
             f"--{name}", metavar="FILE", help=f"write {text} to FILE, whose name ends in {endings[0]} (default: {path})"
         )
     shown.add_argument("--open", action="store_true", help="open the page in a browser")
+    played = about_function(
+        command(
+            "play",
+            "edit a formula and drag its inputs in a browser, served on this machine only",
+            'wengert play "ln(x1) + x1*x2 - sin(x2)" x1=2 x2=5',
+        )
+    )
+    played.add_argument(
+        "--mode", choices=("reverse", "forward", "both", "hvp"), default="reverse", help="as of explain"
+    )
+    played.add_argument("--port", type=int, default=0, help="the port to listen on (default: a free one)")
+    played.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
     slopes = about_function(
         command(
             "grad",
@@ -126,11 +156,41 @@ def parser() -> argparse.ArgumentParser:
     about_function(
         command("why", "say why a value or a gradient is not finite, or why it is zero", 'wengert why "sqrt(x)" x=0')
     )
+    made = about_function(
+        command(
+            "export",
+            "write a function as native code that C can call, for any target",
+            'wengert export model.py:loss --at "w=[1,2]" --derivative gradient --target aarch64-linux --path build',
+        )
+    )
+    made.add_argument(
+        "--derivative",
+        choices=("value", "gradient", "value-and-gradient", "jacobian", "hessian"),
+        default="value",
+        help="what is exported, with respect to the first argument (default: the value)",
+    )
+    made.add_argument("--target", metavar="TARGET", help="the machine, such as wasm32; an unknown one lists all")
+    made.add_argument("--path", metavar="FOLDER", default=".", help="where files are written (default: here)")
+    made.add_argument("--name", metavar="NAME", help="the name of the function in C (default: that in Python)")
+    made.add_argument(
+        "--format",
+        choices=("library", "object", "c", "llvm", "assembly"),
+        default="library",
+        help="what is written (default: library)",
+    )
+    made.add_argument("--allocate", action="store_true", help="allow loops of unknown length to allocate memory")
     about = command(
         "info", "show versions, the machine, and the cache of compiled programs", "wengert info --clear-cache"
     )
     about.add_argument("--clear-cache", action="store_true", help="remove the compiled programs from the cache")
     about.add_argument("--json", action="store_true", help="print JSON")
+    completed = command(
+        "completion",
+        "print a script that completes commands and options in a shell",
+        'bash: eval "$(wengert completion bash)"\nzsh:  eval "$(wengert completion zsh)"\n'
+        "fish: wengert completion fish | source",
+    )
+    completed.add_argument("shell", choices=("bash", "zsh", "fish"))
     return top
 
 
@@ -191,8 +251,13 @@ def run_command(given: argparse.Namespace, options: argparse.ArgumentParser) -> 
         show(f"wengert {__version__}")
         return FINE
     if given.command is None:
-        options.print_help()
-        return USAGE
+        show(OVERVIEW)
+        return FINE
+    if given.command == "completion":
+        from wengert.completion import completion_script
+
+        show(completion_script(given.shell, options))
+        return FINE
     from wengert.commands import COMMANDS
 
     COMMANDS[given.command](given)

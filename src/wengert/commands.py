@@ -1,4 +1,4 @@
-"""The commands of `wengert`: explain, grad, compare, why, info."""
+"""The commands of `wengert`: explain, play, grad, compare, why, export, info."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import platform
 import shutil
 import sys
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,15 @@ from wengert.core.parallel import num_threads
 from wengert.explain.comparing.compare import compare
 from wengert.explain.explanation import Explanation, explain
 from wengert.explain.reading.expressions import expression
-from wengert.explain.reading.targets import Target, UsageError, parse_assignments, read_target, read_value
+from wengert.explain.reading.targets import (
+    FILE,
+    Target,
+    UsageError,
+    numeric_argument,
+    parse_assignments,
+    read_target,
+    read_value,
+)
 from wengert.explain.tables.plain_text import WIDTH, write_text
 from wengert.explain.why.nan import why_nan
 from wengert.explain.why.zero import why_zero
@@ -49,9 +58,38 @@ def run_explain(given: argparse.Namespace) -> None:
         for name, path in given.formats.items():
             write_format(explanation, name, path, given.edges)
     if given.open:
-        import webbrowser
+        open_browser(Path(given.formats["html"]).resolve().as_uri())
 
-        webbrowser.open(Path(given.formats["html"]).resolve().as_uri())
+
+def open_browser(address: str) -> None:
+    """Show an address in a browser, or say that there is none."""
+    import webbrowser
+
+    if not webbrowser.open(address):
+        note(f"No browser was found. Open {address} yourself.")
+
+
+def run_play(given: argparse.Namespace) -> None:
+    """Serve the page of a formula, until the user interrupts."""
+    from wengert.explain.play.server import PlayServer
+
+    formula = given.function.strip()
+    if FILE.fullmatch(formula):
+        raise UsageError("play takes a formula. For a function in a file: wengert explain FILE:FUNCTION --html --open")
+    values = {name: read_value(name, text) for name, text in parse_assignments([*given.values, *given.at]).items()}
+    numbers = {name: np.asarray(numeric_argument(name, value), float).tolist() for name, value in values.items()}
+    start = {"formula": formula, "values": numbers, "mode": given.mode}
+    try:
+        server = PlayServer(start, given.port)
+    except (OSError, OverflowError) as error:
+        raise UsageError(f"The port {given.port} cannot be used: {error}. Leave out --port for a free one.") from error
+    with server:
+        show(server.address)
+        note("Only this machine can reach it, with this token. Ctrl-C ends it.")
+        if not given.no_browser:
+            open_browser(server.address)
+        with suppress(KeyboardInterrupt):
+            server.serve_forever()
 
 
 def write_format(explanation: Explanation, name: str, path: str, edges: bool) -> None:
@@ -141,6 +179,31 @@ def run_why(given: argparse.Namespace) -> None:
         show(not_finite if not not_finite.is_finite else why_zero(function, *arguments))
 
 
+DERIVATIVES = {
+    "value": lambda f: f,
+    "gradient": wg.grad,
+    "value-and-gradient": wg.value_and_grad,
+    "jacobian": wg.jacobian,
+    "hessian": wg.hessian,
+}
+
+
+def run_export(given: argparse.Namespace) -> None:
+    """Write a function, or its derivative, as native code."""
+    function, _, arguments = find_target(given)
+    made = wg.export(
+        DERIVATIVES[given.derivative](function),
+        *arguments,
+        path=given.path,
+        target=given.target,
+        name=given.name,
+        format=given.format,
+        allocate=given.allocate,
+    )
+    show(f"{made.file}: {made.size} bytes for {made.target}, which take an arena of {made.arena} bytes")
+    show(f"beside it: {', '.join(file.name for file in made.files[1:])}")
+
+
 def run_info(given: argparse.Namespace) -> None:
     """Show versions, the machine, and the cache of compiled programs."""
     from wengert.compiler.machine import cache  # imports LLVM
@@ -197,4 +260,12 @@ def count_text(number: int, thing: str) -> str:
     return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
-COMMANDS = {"explain": run_explain, "grad": run_grad, "compare": run_compare, "why": run_why, "info": run_info}
+COMMANDS = {
+    "explain": run_explain,
+    "play": run_play,
+    "grad": run_grad,
+    "compare": run_compare,
+    "why": run_why,
+    "export": run_export,
+    "info": run_info,
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -15,10 +16,11 @@ from wengert.explain.recorder import Recording, record_run
 from wengert.explain.steps import TraceStep, steps
 from wengert.explain.sweeps import Adjoints, adjoints, tangents
 from wengert.graph.ir import Node
+from wengert.transforms.gradients import grad
 
 __all__ = ["explain"]
 
-Mode = Literal["reverse", "forward", "both"]
+Mode = Literal["reverse", "forward", "both", "hvp"]
 Writer = TypeVar("Writer", bound=Callable)
 
 FORMATS: dict[str, Callable] = {}
@@ -44,14 +46,14 @@ class Explanation:
     """
 
     def __init__(self, recording: Recording, mode: Mode, seed: Any):
-        self.recording, self.mode = recording, mode
+        self.recording, self.mode, self.seed = recording, mode, seed
         self.steps: list[TraceStep] = steps(recording)
         self.step_of: dict[Node, TraceStep] = {step.node: step for step in self.steps}
         self.tangents: dict[Node, Any] | None = (
             tangents(recording, input_directions(recording, seed, mode)) if mode != "reverse" else None
         )
         self.adjoints: Adjoints | None = (
-            adjoints(recording, output_seeds(recording, seed, mode)) if mode != "forward" else None
+            adjoints(recording, output_seeds(recording, seed, mode)) if mode in ("reverse", "both") else None
         )
 
     @property
@@ -126,15 +128,16 @@ def explain(f: Callable, *args: Any, mode: Mode = "reverse", seed: Any = None, *
     """How the derivative of `f` is computed at these arguments.
 
     `seed` is the tangent of the inputs for "forward" (a tree like the arguments; by default 1 for the first input), the
-    cotangent of the results for "reverse" (by default 1), and for "both" a pair of these.
+    cotangent of the results for "reverse" (by default 1), and for "both" a pair of these. "hvp" is the product of the
+    Hessian and a vector, `seed`, as forward over reverse: lines compute the gradient, and their tangents the product.
 
     >>> explanation = explain(lambda x: np.sin(x) * x, 2.0)
     >>> [step.title for step in explanation.steps]
     ['x', 'v1', 'v2']
     """
-    if mode not in ("reverse", "forward", "both"):
-        raise user_error(ValueError, f"explain: mode={mode!r}", "The modes are 'reverse', 'forward' and 'both'.")
-    recording = record_run(f, *args, **kwargs)
+    if mode not in ("reverse", "forward", "both", "hvp"):
+        raise user_error(ValueError, f"explain: mode={mode!r}", "The modes are 'reverse', 'forward', 'both' and 'hvp'.")
+    recording = record_run(f, *args, **kwargs) if mode != "hvp" else record_gradient(f, *args, **kwargs)
     if recording.inputs and not any(map(is_smooth, recording.inputs)):
         raise user_error(
             GradientError,
@@ -142,6 +145,26 @@ def explain(f: Callable, *args: Any, mode: Mode = "reverse", seed: Any = None, *
             "Pass 2.0 instead of 2, or x.astype(float).",
         )
     return Explanation(recording, mode, seed)
+
+
+def record_gradient(f: Callable, *args: Any, **kwargs: Any) -> Recording:
+    """The run of a function and of its backward pass, with the gradients as results."""
+    smooth = tuple(i for i, x in enumerate(args) if all(map(is_smooth_leaf, flatten(x)[0])))
+    if not smooth:
+        raise user_error(GradientError, "explain: no argument is a floating-point number", "Pass 2.0 instead of 2.")
+    gradient = grad(f, argnums=smooth)
+
+    @wraps(f)
+    def gradients(*args: Any, **kwargs: Any) -> Any:
+        return gradient(*args, **kwargs)
+
+    gradients.__name__ = f"∇{getattr(f, '__name__', 'f').replace('<lambda>', 'f')}"
+    return record_run(gradients, *args, **kwargs)
+
+
+def is_smooth_leaf(x: Any) -> bool:
+    """Whether an argument is made of floating-point numbers."""
+    return np.asarray(getattr(x, "value", x)).dtype.kind in "fc"
 
 
 def is_smooth(node: Node) -> bool:

@@ -5,6 +5,7 @@ The function runs on numbers, so `if` and `while` take the same branches as with
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -14,28 +15,40 @@ from wengert.core.array import Array
 from wengert.core.errors import user_error
 from wengert.core.levels import new_level
 from wengert.core.primitive import OUTPUT, Primitive, gives_constants
-from wengert.core.source import Source, source
+from wengert.core.source import Source, captured_name, source
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten, leaf_names, unflatten
 from wengert.core.tree import map as map_tree
+from wengert.explain.progress import show_progress
 from wengert.graph.graph import Graph, is_traced
 from wengert.graph.ir import Constant, Input, Node, Operation
 from wengert.modes import recording as switches
 from wengert.modes.symbolic import STOP_GRADIENT
 
 
+class Decision(NamedTuple):
+    """A value that the program used as a plain number: for a branch, the end of a loop, an index."""
+
+    node: Node
+    value: Any
+    source: Source | None
+
+
 class Recording:
     """A graph, the value of each of its nodes, and the iterations of loops in which they were computed.
 
-    `inputs` are the arguments that a derivative can be taken with respect to, in the order of the call.
+    `inputs` are the arguments that a derivative can be taken with respect to, in the order of the call. `decisions` are
+    what the path through the program depends on. `modules` are the paths of the modules that ran.
     """
 
     def __init__(self) -> None:
         self.values: dict[Node, Any] = {}
         self.rounds: dict[Node, int] = {}
+        self.modules: dict[Node, str] = {}
         self.visits: dict[tuple[Any, int, Primitive], int] = {}
         self.inputs: list[Input] = []
         self.outputs: list[Node] = []
+        self.decisions: list[Decision] = []
         self.arguments: Structure | None = None
         self.result: Structure | None = None
         self.function: Callable | None = None
@@ -50,6 +63,9 @@ class Recording:
         origin = source()
         node = Operation(primitive, args, params, spec, None, None, origin)
         self.values[node] = out
+        module = module_path()
+        if module:
+            self.modules[node] = module
         if origin is not None:
             self.rounds[node] = self.count_visit(origin, primitive)
         return node
@@ -120,13 +136,54 @@ class RecordedArray(Array):
         """The value without its history."""
         return self.value
 
+    def _decide(self, value: Any) -> Any:
+        """A plain number for the program, whose path now depends on it."""
+        mark: Mark = self.extra
+        mark.recording.decisions.append(Decision(mark.node, value, source()))
+        return value
+
+    def __bool__(self) -> bool:
+        return bool(self._decide(super().__bool__()))
+
+    def _plain(self, what: str) -> Any:
+        return self._decide(super()._plain(what))
+
+    def item(self, *index: Any) -> Any:
+        """The number; the program may go on with it."""
+        return super().item(*index) if index else self._decide(super().item())
+
+    def __format__(self, spec: str) -> str:  # printing decides nothing
+        return format(self.value.item(), spec) if spec and self.size == 1 else super().__format__(spec)
+
     def __repr__(self) -> str:
         return f"recorded({self.value!r})"
 
 
+def module_path() -> str:
+    """The modules whose `forward` is running, from the outermost one in: `Net.hidden.0 (Linear)`; empty if none is."""
+    found: list[Any] = []
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name == "forward":
+            owner = frame.f_locals.get("self")
+            if hasattr(owner, "named_children") and not any(owner is other for other in found):
+                found.append(owner)
+        frame = frame.f_back  # type: ignore[assignment]  # the outermost frame has no caller
+    if not found:
+        return ""
+    path = type(found[-1]).__name__
+    for outer, inner in zip(found[:0:-1], found[-2::-1], strict=True):
+        path += "." + next((name for name, child in outer.named_children() if child is inner), type(inner).__name__)
+    return path if len(found) == 1 else f"{path} ({type(found[0]).__name__})"
+
+
 def constant_node(recording: Recording, value: Any) -> Node:
-    """The node of a value that does not depend on the arguments: a copy, since the user may change it later."""
-    node = Constant(value.copy() if isinstance(value, np.ndarray) and any(value.strides) else value)
+    """The node of a value that does not depend on the arguments: a copy, since the user may change it later.
+
+    Arrays have the names that the user gave them.
+    """
+    name = captured_name(value) if getattr(value, "ndim", 0) else None
+    node = Constant(value.copy() if isinstance(value, np.ndarray) and any(value.strides) else value, name)
     recording.values[node] = node.value
     return node
 
@@ -148,7 +205,7 @@ def record_run(f: Callable, *args: Any, **kwargs: Any) -> Recording:
         recording.values[node] = value
         values.append(RecordedArray(value, level, Mark(node, recording, True)))
     given, named = unflatten(recording.arguments, values)
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), show_progress("recorded", lambda: len(recording.values)):
         outs, recording.result = flatten(f(*given, **named))
     recording.outputs = [
         y.extra.node if isinstance(y, RecordedArray) and y.level == level else constant_node(recording, y) for y in outs

@@ -32,23 +32,28 @@ class Term(NamedTuple):
 class Adjoints(NamedTuple):
     """The adjoint of each node, the seeds of results, and the terms that nodes receive.
 
-    `order` has the operations in the order of the backward pass.
+    `order` has the operations in the order of the backward pass. `kept` are the bytes of values that the rules need, by
+    the operation that first keeps them.
     """
 
     values: dict[Node, Any]
     seeds: dict[Node, Any]
     terms: dict[Node, list[Term]]
     order: list[Operation]
+    kept: dict[Node, int]
 
 
 def adjoints(recording: Recording, seeds: Sequence[Any]) -> Adjoints:
     """The derivative of the results, weighted by seeds, with respect to all nodes that a derivative flows to."""
     graph, values = recording.graph, recording.values
     tape: dict[Node, TapeNode] = {node: Leaf(values[node]) for node in graph.inputs if node.dtype.kind in "fc"}
+    kept_bytes: dict[Node, int] = {}
+    seen: set[int] = set()
     for node in graph.operations:
         made = record_node(node, tape, values.__getitem__) if any(a in tape for a in node.args) else None
         if made is not None:
             tape[node] = made
+            kept_bytes[node] = keep_values(made.saved, seen)
     owners = {kept: node for node, kept in tape.items()}
     found: dict[Node, Any] = {}
     terms: dict[Node, list[Term]] = {}
@@ -74,7 +79,17 @@ def adjoints(recording: Recording, seeds: Sequence[Any]) -> Adjoints:
                 terms.setdefault(arg, []).append(Term(node, i, value))
                 dead[arg] = mask if arg not in found else merge_dead_masks(dead.get(arg), mask)
                 found[arg] = found[arg] + value if arg in found else value
-    return Adjoints(found, seeded, terms, order)
+    return Adjoints(found, seeded, terms, order, kept_bytes)
+
+
+def keep_values(saved: Any, seen: set[int]) -> int:
+    """The bytes of saved values that nothing before them kept."""
+    found = 0
+    for part in saved if isinstance(saved, tuple) else (saved,):
+        if hasattr(part, "nbytes") and id(part) not in seen:
+            seen.add(id(part))
+            found += part.nbytes
+    return found
 
 
 def enumerate_terms(kept: TapeNode, t: Any, dead: Any) -> list:

@@ -20,7 +20,9 @@ def f(x1, x2):
 def test_an_explanation_is_the_page_in_a_frame():
     explanation = wg.explain(f, 2.0, 5.0)
     shown = explanation._repr_html_()
-    frame = re.fullmatch(r'<iframe srcdoc="([^"]*)" sandbox="allow-scripts".*?></iframe>\n<details>.*', shown, re.S)
+    frame = re.fullmatch(
+        r'<iframe srcdoc="([^"]*)" sandbox="allow-scripts allow-downloads".*?></iframe>\n<details>.*', shown, re.S
+    )
     assert html.unescape(frame[1]) == explanation.html()
     assert not re.search(r"(src|href)=.?https?:", html.unescape(frame[1]))  # self-contained
     assert "<summary>As a table</summary>" in shown

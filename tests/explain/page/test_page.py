@@ -2,8 +2,10 @@
 what it shows.
 """
 
+import base64
 import json
 import re
+import zlib
 from html.parser import HTMLParser
 
 import numpy as np
@@ -41,7 +43,13 @@ class Parts(HTMLParser):
 
 
 def data_of(explanation):
-    return json.loads(Parts(explanation.html()).texts["data:script"])
+    return read_data(explanation.html())
+
+
+def read_data(page):
+    """The data of a page, which is compressed if it is large."""
+    text = Parts(page).texts["data:script"]
+    return json.loads(text if text.startswith("{") else zlib.decompress(base64.b64decode(text)))
 
 
 def many(x, steps=3334):
@@ -261,14 +269,18 @@ def test_not_finite_numbers_are_shown():
 
 def test_arrays_that_the_program_brings_along_are_data():
     data = data_of(explain(layer, np.eye(3), np.arange(3.0)))
-    assert data["data"] == {"title": ["data"], "value": ["[1, 2, 3]"]}
+    assert data["data"] == {
+        "title": ["weights"],
+        "value": ["[1, 2, 3]"],
+        "array": [{"shape": [3], "grid": [1, 3], "numbers": [1.0, 2.0, 3.0]}],
+    }
     assert len(data["drawing"]["boxes"]) == len(data["steps"]["title"]) + 1
 
 
 def test_ten_thousand_operations_are_grouped_and_small():
     text = explain(lambda x: many(x), 0.3).html()
     assert len(text.encode()) < 10e6
-    data = json.loads(Parts(text).texts["data:script"])
+    data = read_data(text)
     assert len(data["steps"]["title"]) > 10_000
     drawing = data["drawing"]
     assert len(drawing["boxes"]) <= 150

@@ -173,7 +173,7 @@ def test_data_without_gradient():
     kinds = {node.title[0]: node.kind for node in drawing.nodes}
     assert kinds["positive = [True, False]"] == "data"
     assert kinds["n = 3"] == "data"
-    assert kinds["[1, 2]"] == "data"
+    assert kinds["weights = [1, 2]"] == "data"
     assert kinds["x = [1, -2]"] == "leaf"
     assert [node.kind for node in drawing.nodes if node.is_result] == ["value"]
 

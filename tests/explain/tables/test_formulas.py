@@ -21,6 +21,17 @@ from wengert.graph.typesetting import Latex, Plain
 ELEMENTWISE = [p for p in TABLE.values() if p.kind == "elementwise"]
 
 
+def adjoint_terms(of, step):
+    """One for each use of a value, in names."""
+    return [of.term(term, of.by_name, of.adjoint_by_name) for term in of.explanation.adjoints.terms.get(step.node, [])]
+
+
+def adjoint_numbers(of, step):
+    """One for each use of a value, in numbers."""
+    terms = of.explanation.adjoints.terms.get(step.node, [])
+    return [of.term(term, of.by_number, of.adjoint_by_number) for term in terms]
+
+
 def formulas(f, *args, style=None, mode="both"):
     explanation = explain(f, *args, mode=mode)
     return Formulas(explanation, style), {step.label: step for step in explanation.steps}
@@ -73,10 +84,10 @@ def test_running_example_in_names_and_numbers():
     ]
     assert of.tangent(steps["v2"]) == "v̇-1 · v0 + v̇0 · v-1"
     assert of.tangent_numbers(steps["v2"]) == "1 · 5 + 0 · 2"
-    assert of.adjoint_terms(steps["v0"]) == ["v̄3 · cos v0", "v̄2 · v-1"]
-    assert of.adjoint_numbers(steps["v0"]) == ["-1 · cos 5", "1 · 2"]
-    assert of.adjoint_terms(steps["v3"]) == ["v̄5 · (-1)"]
-    assert of.adjoint_terms(steps["v5"]) == []
+    assert adjoint_terms(of, steps["v0"]) == ["v̄3 · cos v0", "v̄2 · v-1"]
+    assert adjoint_numbers(of, steps["v0"]) == ["-1 · cos 5", "1 · 2"]
+    assert adjoint_terms(of, steps["v3"]) == ["v̄5 · (-1)"]
+    assert adjoint_terms(of, steps["v5"]) == []
 
 
 def test_running_example_in_latex():
@@ -85,7 +96,7 @@ def test_running_example_in_latex():
     assert of.value(steps["v-1"]) == "x_{1}"
     assert of.value(steps["v1"]) == r"\ln v_{-1}"
     assert of.tangent(steps["v1"]) == r"\frac{\dot{v}_{-1}}{v_{-1}}"
-    assert of.adjoint_terms(steps["v0"]) == [r"\bar{v}_{3} \cdot \cos v_{0}", r"\bar{v}_{2} \cdot v_{-1}"]
+    assert adjoint_terms(of, steps["v0"]) == [r"\bar{v}_{3} \cdot \cos v_{0}", r"\bar{v}_{2} \cdot v_{-1}"]
 
 
 def test_forms_of_names():
@@ -97,7 +108,7 @@ def test_forms_of_names():
 
     of, steps = formulas(f, 2.0, 3.0)
     assert [of.name(s) for s in steps.values()] == ["weight", "x_1", "loss2[0]", "loss2[1]", "v3'", "v3"]
-    assert of.names.adjoint(steps["v4"].node) == "v̄3"
+    assert of.names.adjoint(steps["v4"].node) == "grad_v3"
     assert of.names.adjoint(steps["v1"].node) == "grad_loss2[0]"
     assert of.tangent_name(steps["v0"]) == "d_x_1"
     tex, steps = formulas(f, 2.0, 3.0, style=Latex())
@@ -123,19 +134,19 @@ def test_forms_of_names():
         (lambda x, y: (x + y), (np.ones(3), 1.0), ["v̄1"]),
         (lambda x, w: x @ w, (np.ones((2, 3)), np.ones((3, 4))), ["v̄1 v0ᵀ"]),
         (lambda x: np.linalg.norm(x), (np.ones(3),), ["(v̄1 / v1) · v0"]),
-        (lambda x: x[1:], (np.ones(3),), ["scatter(v̄1; key = [1:], shape = (3,))"]),
+        (lambda x: x[1:], (np.ones(3),), ["(0 with [1:] ← v̄1)"]),
         (lambda x: np.prod(x), (np.arange(1.0, 4.0),), ["v̄1 · ∂v1/∂v0"]),
     ],
 )  # fmt: skip
 def test_adjoints_of_common_operations(f, args, terms):
     of, steps = formulas(f, *args, mode="reverse")
     first = next(step for step in steps.values() if step.is_input)
-    assert of.adjoint_terms(first) == terms
+    assert adjoint_terms(of, first) == terms
 
 
 def test_sum_over_broadcast_axes():
     of, steps = formulas(lambda x, y: x * y, np.ones(3), 2.0)
-    assert of.adjoint_terms(steps["v0"]) == ["Σ v̄1 ⊙ v-1"]
+    assert adjoint_terms(of, steps["v0"]) == ["Σ v̄1 ⊙ v-1"]
 
 
 def test_the_style_decides_the_language():
@@ -168,7 +179,7 @@ def test_one_derivation_serves_all_rounds_of_a_loop():
 
     of, _ = formulas(f, 0.5)
     for step in of.steps:
-        of.tangent(step), of.adjoint_terms(step)
+        of.tangent(step), adjoint_terms(of, step)
     assert len(of.derivations.known) < 20
 
 
@@ -231,7 +242,7 @@ def test_formulas_compute_what_they_stand_for(primitive):
         evaluated(of.tangent(result), names), expected, rtol=5e-3, atol=1e-12, err_msg=of.tangent(result)
     )
     for step in explanation.inputs:
-        for text, term in zip(of.adjoint_terms(step), explanation.adjoints.terms[step.node], strict=True):
+        for text, term in zip(adjoint_terms(of, step), explanation.adjoints.terms[step.node], strict=True):
             np.testing.assert_allclose(evaluated(text, names), term.value, rtol=5e-3, atol=1e-12, err_msg=text)
 
 
@@ -254,15 +265,17 @@ def test_every_operation_prints_in_every_form(op, args, live):
         of = Formulas(explanation, style)
         for step in of.steps:
             if step.is_input:
-                terms = of.adjoint_terms(step)
-                assert len(terms) == len(of.adjoint_numbers(step)) == len(explanation.adjoints.terms.get(step.node, ()))
+                terms = adjoint_terms(of, step)
+                assert (
+                    len(terms) == len(adjoint_numbers(of, step)) == len(explanation.adjoints.terms.get(step.node, ()))
+                )
                 assert all(terms)
             else:
                 assert of.value(step)
                 assert of.value_numbers(step)
                 assert of.tangent(step) or isinstance(step.value, tuple | list)
                 assert bool(of.tangent(step)) == bool(of.tangent_numbers(step))
-            assert style.stacks or max(map(len, [of.value(step), *of.adjoint_terms(step)])) < 200
+            assert style.stacks or max(map(len, [of.value(step), *adjoint_terms(of, step)])) < 200
     for text in (explanation.text(), explanation.markdown(), explanation.latex(), explanation._repr_html_()):
         assert text.strip()
     assert all(

@@ -175,8 +175,8 @@ def test_loops_count_their_rounds():
     lines = Equations(explain(loop, 2.0, mode="both"))
     assert [lines.formulas.name(step) for step in lines.steps] == ["x", "v1", "y[0]", "v3", "y[1]", "v5", "y[2]"]
     assert str(lines.evaluation(lines.steps[4])) == "y[1] = v3 × x = 0.969 × 2 = 1.939"
-    assert str(lines.tangent(lines.steps[4])) == "d_y[1] = v̇3 · x + d_x · v3 = -0.0189 · 2 + 1 · 0.969 = 0.932"
-    assert adjoints(lines)[-1] == "grad_x = grad_x + v̄1 · cos x = 0.556 + 0.706 · cos 2 = 0.262"
+    assert str(lines.tangent(lines.steps[4])) == "d_y[1] = d_v3 · x + d_x · v3 = -0.0189 · 2 + 1 · 0.969 = 0.932"
+    assert adjoints(lines)[-1] == "grad_x = grad_x + grad_v1 · cos x = 0.556 + 0.706 · cos 2 = 0.262"
     assert sum(line.startswith("grad_x = ") for line in adjoints(lines)) == 4
 
 
@@ -200,7 +200,7 @@ def test_helpers_and_methods_are_named_with_their_lines():
         "layer",
     ]
     assert lines.source_line(lines.steps[3]) == f"squashed:{squashed.__code__.co_firstlineno + 1}"
-    assert "grad_w = grad_w + grad_z[0][:, None] ⊙ x" in " ".join(adjoints(lines))
+    assert "grad_w = grad_w + grad_z[0] xᵀ" in " ".join(adjoints(lines))
 
 
 def test_vectors_and_matrices():
@@ -214,7 +214,7 @@ def test_vectors_and_matrices():
     large = str(explain(f, np.linspace(0.0, 1.0, 100), np.full((50, 100), 0.1)))
     assert "= f64[100] mean 0.5, from 0 to 1" in large
     assert "= f64[50,100] all 0.1" in large
-    assert "wᵀ v̄1" in large
+    assert "wᵀ grad_v1" in large
 
 
 @pytest.mark.parametrize("mode", ["reverse", "forward", "both"])
@@ -265,9 +265,9 @@ def test_a_weight_of_the_results_and_results_that_are_used():
     lines = Equations(explain(f, 1.0, seed=(2.0, 1.0)))
     assert adjoints(lines) == [
         "grad_y = 2",
-        "v̄2 = 1",
-        "grad_y = grad_y + v̄2 · x = 2 + 1 · 1 = 3",
-        "grad_x = v̄2 · y = 1 · 2.718 = 2.718",
+        "grad_v2 = 1",
+        "grad_y = grad_y + grad_v2 · x = 2 + 1 · 1 = 3",
+        "grad_x = grad_v2 · y = 1 · 2.718 = 2.718",
         "grad_x = grad_x + grad_y · y = 2.718 + 3 · 2.718 = 10.873",
     ]
     assert lines.results() == [("grad_x", "10.873")]

@@ -13,8 +13,11 @@ from wengert.explain.pictures.layers import place_boxes
 FEW = 150
 """The most values that the page draws without groups."""
 BOX = 124, 64
-LINE = 216, 64
-"""Width and height of the box of a value, and of a source line."""
+ARRAY_BOX = 186, 98
+LINE = 216
+"""Width and height of the box of a value, on a page without and with arrays; width of the box of a source line."""
+HEAT_MAP = 34
+"""How much higher the box of an array is if it shows its tangent as well as its adjoint."""
 GAP = 26
 BETWEEN = 54, 64
 """The space between neighbours, and between layers, in a layout downwards and sideways."""
@@ -36,21 +39,34 @@ def drawing_data(explanation: Explanation, timeline: Timeline) -> dict[str, Any]
         if ends[0] != ends[1]:
             pairs[*ends, edge if not groups else -1] = None
     edges = [(a, b) for a, b, _ in pairs]
+    box = value_box(explanation, timeline)
     return {
         "groups": [group_data(explanation, group, timeline) for group in groups],
         "boxes": list(boxes),
         "edges": [list(pair) for pair in pairs],
-        "down": place_page_boxes(list(boxes), edges, len(explanation.inputs), sideways=False),
-        "sideways": place_page_boxes(list(boxes), edges, len(explanation.inputs), sideways=True),
+        "box": box,
+        "line": (LINE, box[1]),
+        "down": place_page_boxes(list(boxes), edges, len(explanation.inputs), box, sideways=False),
+        "sideways": place_page_boxes(list(boxes), edges, len(explanation.inputs), box, sideways=True),
     }
 
 
-def place_page_boxes(boxes: list[int], edges: list[tuple[int, int]], inputs: int, sideways: bool) -> dict[str, Any]:
+def value_box(explanation: Explanation, timeline: Timeline) -> tuple[int, int]:
+    """Width and height of the boxes of values."""
+    if not any(len(step.node.shape) for step in timeline.formulas.steps):
+        return BOX
+    width, height = ARRAY_BOX
+    return width, height + HEAT_MAP * (explanation.mode == "both")
+
+
+def place_page_boxes(
+    boxes: list[int], edges: list[tuple[int, int]], inputs: int, box: tuple[int, int], sideways: bool
+) -> dict[str, Any]:
     """Centres and bends in pixels."""
-    sizes = [LINE if box < 0 else BOX for box in boxes]
-    floating = [0 <= box < inputs for box in boxes]
+    sizes = [(LINE, box[1]) if number < 0 else box for number in boxes]
+    floating = [0 <= number < inputs for number in boxes]
     found = place_boxes([size[1 if sideways else 0] for size in sizes], edges, floating, GAP)
-    depth = (max([size[0] for size in sizes], default=0) + BETWEEN[1]) if sideways else BOX[1] + BETWEEN[0]
+    depth = (max([size[0] for size in sizes], default=0) + BETWEEN[1]) if sideways else box[1] + BETWEEN[0]
 
     def point(layer: int, position: float) -> tuple[int, int]:
         return (layer * depth, round(position)) if sideways else (round(position), layer * depth)

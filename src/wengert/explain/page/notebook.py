@@ -24,7 +24,8 @@ def write_notebook(explanation: Explanation) -> str:
     if len(page) > LARGEST:
         return f"{tables}\n<p>The page is large: <code>explanation.html(path)</code> writes it to a file.</p>"
     frame = (
-        f'<iframe srcdoc="{html.escape(page)}" sandbox="allow-scripts" title="How the derivative is computed" '
+        f'<iframe srcdoc="{html.escape(page)}" sandbox="allow-scripts allow-downloads" '
+        'title="How the derivative is computed" '
         f'style="width: 100%; height: {HEIGHT}px; border: 1px solid #8884; border-radius: 8px"></iframe>'
     )
     return f"{frame}\n<details><summary>As a table</summary>\n{tables}\n</details>"

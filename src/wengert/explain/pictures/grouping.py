@@ -21,7 +21,7 @@ SMALL_STEP = 40
 """The most operations in the step of a loop that is drawn as one box."""
 
 Grouping = bool | Literal["loop", "line", "function"] | None
-Kind = Literal["loop", "line", "function", "steps", "inputs"]
+Kind = Literal["loop", "module", "line", "function", "steps", "inputs"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Group:
     """Steps that are drawn as one box.
 
     `steps` are indices of `explanation.steps`; `rounds` is how often the same instruction ran. `kind` is what the steps
-    have in common: a loop, a source line, a function, that they are inputs, or only that they follow one another.
+    have in common: a loop, a module, a source line, a function, that they are inputs, or only that they follow one
+    another.
     `states` are those of a loop.
     """
 
@@ -48,6 +49,8 @@ class Group:
         """Its source line or function."""
         if self.kind == "inputs":
             return f"{len(self.steps)} inputs"
+        if self.kind == "module":
+            return self.code
         if self.kind == "steps" or self.function is None:
             return f"steps {self.steps[0]} to {self.steps[-1]}"
         function = self.function.rpartition("<locals>.")[2]
@@ -65,7 +68,7 @@ class Group:
         if self.kind == "loop":
             each = len(self.steps) // self.rounds
             return f"{self.rounds} steps of {each} operation{'s' * (each != 1)}"
-        many = f"{len(self.steps):,} operations".replace(",", "\u202f")
+        many = f"{len(self.steps):,} operation{'s' * (len(self.steps) != 1)}".replace(",", "\u202f")
         return f"{many}, {self.rounds} rounds" if self.rounds > 1 else many
 
 
@@ -79,6 +82,8 @@ def find_groups(explanation: Explanation, groups: Grouping = None) -> list[Group
     if groups is False or groups is None and full_size(explanation) <= LARGE:
         return []
     loops = loop_groups(explanation) if groups not in ("line", "function") else []
+    if not isinstance(groups, str):
+        loops += module_groups(explanation, {i for group in loops for i in group.steps})
     folded = {i for group in loops for i in group.steps}
     indices = [i for i, step in enumerate(steps) if isinstance(step.node, Operation) and i not in folded]
     owners = owning_steps(explanation)
@@ -117,6 +122,35 @@ def loop_groups(explanation: Explanation) -> list[Group]:
             states = tuple(find_states(explanation, loop))
             found.append(Group(f"loop{n}", "loop", tuple(members), loop.rounds, *where, states))
     return found
+
+
+def module_groups(explanation: Explanation, folded: set[int]) -> list[Group]:
+    """The operations of each run of a module; of inner modules, if these are not too many."""
+    steps, modules = explanation.steps, explanation.recording.modules
+    paths = {i: modules[step.node] for i, step in enumerate(steps) if step.node in modules and i not in folded}
+    runs: list[tuple[str, list[int]]] = []
+    for depth in range(max([path.count(".") + 1 for path in paths.values()], default=0), 0, -1):
+        runs = module_runs({i: ".".join(path.split(".")[:depth]) for i, path in paths.items()})
+        if len(runs) <= LARGE // 2:
+            break
+    found = []
+    for n, (path, members) in enumerate(runs):
+        known = steps[members[0]]
+        where = known.filename, known.function, known.line
+        found.append(Group(f"module{n}", "module", tuple(members), 1, *where, path))
+    return found
+
+
+def module_runs(paths: dict[int, str]) -> list[tuple[str, list[int]]]:
+    """Steps that follow one another in the same module."""
+    runs: list[tuple[str, list[int]]] = []
+    last = -1
+    for i, path in paths.items():
+        if not runs or runs[-1][0] != path or last != i - 1:
+            runs.append((path, []))
+        runs[-1][1].append(i)
+        last = i
+    return runs
 
 
 def full_size(explanation: Explanation) -> int:

@@ -27,6 +27,7 @@ from wengert.graph.mathematics import Expression, Writer, expression, is_transpa
 from wengert.graph.notation import ATOM, FRACTION, LN, PRODUCT, SUM, Infix, notation
 from wengert.graph.typesetting import Latex, Plain, Style
 from wengert.ops.elementwise.arithmetic import multiply, multiply_live, negative
+from wengert.ops.shape.reshaping import _broadcast_to, _expand_dims
 
 Writing = Callable[[Node], Expression]
 """How operands are written: by name or by number."""
@@ -65,6 +66,9 @@ class LineWriter(Writer):
     def expression(self, node: Operation) -> Expression:
         if is_a(node, multiply, multiply_live):
             left, right = node.args
+            if (pair := outer_factors(left, right)) is not None:
+                first, second = [self.known[factor] for factor in pair]
+                return self.product(first, Expression(self.style.transpose(self.within(second, ATOM))))
             symbol = self.style.elementwise if left.shape and right.shape else self.times
             return self.product(self.known[left], self.known[right], symbol)
         if len(node.args) > MOST_OPERANDS:
@@ -153,6 +157,7 @@ class Formulas:
         self.names = (LatexNames if self.style.stacks else Names)(self.steps)
         self.derivations = Derivations()
         self.values = explanation.recording.values
+        self.adjoint_values = explanation.adjoints.values if explanation.adjoints is not None else {}
         self.program, self.chain = LineWriter(self.style, ("×", r"\times")), LineWriter(self.style, ("·", r"\cdot"))
         self.numerals: dict[tuple[str, Node], Expression | None] = {}
         self.live: dict[Node, set[int]] = {}
@@ -181,19 +186,19 @@ class Formulas:
     def value(self, step: TraceStep) -> str:
         """`ln v-1`; for an input its own name, if values are named by labels."""
         if isinstance(step.node, Operation):
-            return self._value_formula(step.node, self.by_name)
+            return self.value_formula(step.node, self.by_name)
         return self.own_name(step)
 
     def value_numbers(self, step: TraceStep) -> str:
         """`ln 2`."""
-        return self._value_formula(step.node, self.by_number) if isinstance(step.node, Operation) else ""
+        return self.value_formula(step.node, self.by_number) if isinstance(step.node, Operation) else ""
 
     def own_name(self, step: TraceStep) -> str:
         if not self.names.by_label or step.name is None:
             return ""
         return Latex().name(step.name, None) if self.style.stacks else step.name
 
-    def _value_formula(self, node: Operation, known: Writing) -> str:
+    def value_formula(self, node: Operation, known: Writing) -> str:
         self.program.known = {a: known(a) for a in node.args}
         if node.primitive is OUTPUT:
             whole = self.by_name(node.args[0]).text
@@ -205,12 +210,12 @@ class Formulas:
 
     def tangent(self, step: TraceStep) -> str:
         """`v̇-1 / v-1`; empty for inputs, whose tangents are given, and for what does not vary."""
-        return self._tangent_formula(step.node, self.by_name, self.tangent_by_name)
+        return self.tangent_formula(step.node, self.by_name, self.tangent_by_name)
 
     def tangent_numbers(self, step: TraceStep) -> str:
-        return self._tangent_formula(step.node, self.by_number, self.tangent_by_number)
+        return self.tangent_formula(step.node, self.by_number, self.tangent_by_number)
 
-    def _tangent_formula(self, node: Node, known: Writing, given: Writing) -> str:
+    def tangent_formula(self, node: Node, known: Writing, given: Writing) -> str:
         tangents = self.explanation.tangents or {}
         if not isinstance(node, Operation) or node not in tangents:
             return ""
@@ -232,29 +237,12 @@ class Formulas:
 
     # Adjoints
 
-    def adjoint_terms(self, step: TraceStep) -> list[str]:
-        """One for each use of the value, in the order of the backward pass: `v̄3 · cos v0`, `v̄2 · v-1`."""
-        return [self.term(term, self.by_name, self.adjoint_by_name) for term in self.terms(step)]
-
-    def adjoint_numbers(self, step: TraceStep) -> list[str]:
-        return [self.term(term, self.by_number, self.adjoint_by_number) for term in self.terms(step)]
-
-    def terms(self, step: TraceStep) -> list[Term]:
-        return self.explanation.adjoints.terms.get(step.node, []) if self.explanation.adjoints else []
-
     def term(self, term: Term, known: Writing, given: Writing) -> str:
         """What one use of a value contributes to its adjoint."""
         node = term.consumer
-        assert self.explanation.adjoints is not None
-        outs = (
-            [node] if isinstance(node.spec, Spec) else [self.parts.get(node, {}).get(i) for i in range(len(node.spec))]
-        )
-        flowing = [out is not None and out in self.explanation.adjoints.values for out in outs]
-        incoming = [given(out) if out is not None and flows else None for out, flows in zip(outs, flowing, strict=True)]
-        live = self.live[node]
-        found = self._decide(
-            self.derivations.adjoints(node, [i in live for i in range(len(node.args))], flowing)[term.operand], node
-        )
+        outs = self.outputs(node)
+        incoming = [given(out) if out is not None and out in self.adjoint_values else None for out in outs]
+        found = self._decide(self.adjoint_derivation(term), node)
         operand = node.args[term.operand]
         if found is None:
             pairs = [
@@ -267,6 +255,18 @@ class Formulas:
         if len(outs) == 1 and not operand.shape and not node.shape:
             expression = self.with_factor(found, expression)
         return self.chain.with_sign(expression)
+
+    def adjoint_derivation(self, term: Term) -> Derivation | None:
+        """The rule of a term as a graph."""
+        node, live = term.consumer, self.live[term.consumer]
+        flowing = [out is not None and out in self.adjoint_values for out in self.outputs(node)]
+        return self.derivations.adjoints(node, [i in live for i in range(len(node.args))], flowing)[term.operand]
+
+    def outputs(self, node: Operation) -> list[Node | None]:
+        """The operation, or the steps that pick its outputs."""
+        if isinstance(node.spec, Spec):
+            return [node]
+        return [self.parts.get(node, {}).get(i) for i in range(len(node.spec))]
 
     def with_factor(self, found: Derivation, expression: Expression) -> Expression:
         """An adjoint that is passed on, possibly with its sign changed, is written times 1 or -1, as in textbooks."""
@@ -322,6 +322,8 @@ class Formulas:
         if node in self.names.called:
             return Expression(self.names.value(node))
         node = node.args[0] if isinstance(node, Operation) else node
+        if isinstance(node, Constant) and node.name is not None:
+            return Expression(self.style.operator(node.name) if self.style.stacks else node.name)
         return self.program.constant(node) if isinstance(node, Constant) else Expression(self.style.array(node.spec))
 
     def tangent_by_name(self, node: Node) -> Expression:
@@ -337,9 +339,7 @@ class Formulas:
         return self.numeral("tangent", self.explanation.tangents or {}, node) or self.tangent_by_name(node)
 
     def adjoint_by_number(self, node: Node) -> Expression:
-        return self.numeral(
-            "adjoint", self.explanation.adjoints.values if self.explanation.adjoints else {}, node
-        ) or self.adjoint_by_name(node)
+        return self.numeral("adjoint", self.adjoint_values, node) or self.adjoint_by_name(node)
 
     def numeral(self, kind: str, values: dict[Node, Any], node: Node) -> Expression | None:
         """The number of a node, which is formatted once and used on several lines."""
@@ -347,6 +347,14 @@ class Formulas:
         if key not in self.numerals:
             self.numerals[key] = numeral(values[node], self.style)
         return self.numerals[key]
+
+
+def outer_factors(left: Node, right: Node) -> tuple[Node, Node] | None:
+    """The two vectors of an outer product, which is written as a column times a row; None if it is none."""
+    if not is_a(left, _expand_dims) or left.shape[1:] != (1,) or left.args[0].ndim != 1:
+        return None
+    row = right.args[0] if is_a(right, _expand_dims, _broadcast_to) else right
+    return (left.args[0], row) if row.ndim == 1 and right.shape[-1:] == row.shape else None
 
 
 def is_spread_constant(node: Node) -> bool:

@@ -1,7 +1,8 @@
 """The names of values, tangents and adjoints: `v-1`, `v̇-1`, `v̄-1`, or the user's variables.
 
-If the program names nothing between its arguments and its result, all names are labels, as in textbooks. Otherwise a
-value has the user's name, its tangent the prefix `d_`, and its adjoint the prefix `grad_`.
+If the program names nothing between its arguments and its result, all names are labels, as in textbooks, with a dot or
+a bar. Otherwise values have the user's names where there are some, all tangents have the prefix `d_`, and all adjoints
+the prefix `grad_`: one notation in one table.
 """
 
 from __future__ import annotations
@@ -53,11 +54,11 @@ class Names:
 
     def tangent(self, node: Node) -> str:
         name = self.called[node]
-        return f"v{DOT}{name[1:]}" if LABEL.fullmatch(name) else f"d_{name}"
+        return f"v{DOT}{name[1:]}" if self.by_label else f"d_{name}"
 
     def adjoint(self, node: Node) -> str:
         name = self.called[node]
-        return f"v{BAR}{name[1:]}" if LABEL.fullmatch(name) else f"grad_{name}"
+        return f"v{BAR}{name[1:]}" if self.by_label else f"grad_{name}"
 
 
 class LatexNames(Names):

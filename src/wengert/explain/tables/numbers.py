@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import TrackedValueError
 from wengert.core.spec import Spec
+from wengert.graph.ir import Node
 
 EXACT = {2: 1e-3, 4: 1e-6}
 """By itemsize: the relative error of the printed number up to which trailing zeros are left out."""
@@ -97,7 +97,6 @@ def format_value(x: Any, limit: int = 6) -> str:
 
 def plain_value(x: Any) -> Any:
     """The numbers of a value of any mode; the value itself if it is symbolic."""
-    try:
-        return x.numpy()  # not all values have it
-    except (TrackedValueError, AttributeError):
-        return x
+    while isinstance(x, Array) and not isinstance(x.value, Node):
+        x = x.value
+    return x

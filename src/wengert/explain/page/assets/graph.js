@@ -2,6 +2,14 @@
 
 const SMALLEST = 0.58, READABLE = 0.8, LARGEST = 1.25, SMALLEST_TEXT = 11, TEXT = 12.5;
 
+const HEAT_MAPS = ["value", ...(hasTangents ? ["tangent"] : []), ...(hasAdjoints ? ["adjoint"] : [])];
+
+// An edge is as thick as its local derivative is large, once that is known.
+function edgeWeight(edge, time) {
+  const size = edge >= 0 && isKnown(edges.to[edge], time) ? Math.abs(Number(edges.local[edge] || NaN)) : NaN;
+  return Number.isNaN(size) ? 1.5 : 1 + 2.2 * (size === Infinity ? 1 : size / (1 + size));
+}
+
 class Graph {
   constructor(canvas) {
     this.canvas = canvas;
@@ -13,6 +21,7 @@ class Graph {
     }
     this.view = draw("g", { class: "view" }, this.svg);
     canvas.append(this.svg);
+    this.map = new MiniMap(this, canvas);
     this.time = 0;
     this.opened = -1;
     this.scale = 1;
@@ -49,6 +58,7 @@ class Graph {
       else this.drawBox(box, layerBoxes);
     });
     this.fit(false);
+    this.map.show();
     this.update(this.time);
   }
 
@@ -58,18 +68,40 @@ class Graph {
     box.shape = draw("g", { class: `box ${kind}`, transform: `translate(${box.x} ${box.y})`, tabindex: 0, role: "img", "data-step": step }, parent);
     draw("rect", { x: -box.width / 2, y: -box.height / 2, width: box.width, height: box.height, rx: 8, class: "frame" }, box.shape);
     const left = -box.width / 2 + 9, right = box.width / 2 - 9;
+    const top = -box.height / 2 + 19;
     box.text = {
-      title: draw("text", { x: left, y: -13, class: "title" }, box.shape),
-      operation: draw("text", { x: right, y: -13, class: "operation" }, box.shape),
-      value: draw("text", { x: left, y: 6.5, class: "value" }, box.shape),
-      tangent: draw("text", { x: left, y: 25, class: "tangent" }, box.shape),
-      adjoint: draw("text", { x: hasTangents ? right : left, y: 25, class: hasTangents ? "adjoint end" : "adjoint" }, box.shape),
+      title: draw("text", { x: left, y: top, class: "title" }, box.shape),
+      operation: draw("text", { x: right, y: top, class: "operation" }, box.shape),
+      value: draw("text", { x: left, y: top + 19.5, class: "value" }, box.shape),
+      tangent: draw("text", { x: left, y: top + 38, class: "tangent" }, box.shape),
+      adjoint: draw("text", { x: hasTangents ? right : left, y: top + 38, class: hasTangents ? "adjoint end" : "adjoint" }, box.shape),
     };
     const paths = arrivals[step].length;
     box.pips = paths > 1 && paths < 5 && !box.ghost
       ? Array.from({ length: paths }, (_, i) => draw("circle", { cx: box.width / 2, cy: box.height / 2 - 14 - 11 * (paths - 1 - i), r: 4, class: "pip" }, box.shape))
       : [];
+    box.heat = arrayOf(step) && !box.ghost ? HEAT_MAPS.map((name, row) => this.drawHeat(box, name, row)) : [];
     showOn(box.shape, () => stepTip(step, this.time));
+    if (box.heat.length) box.shape.addEventListener("dblclick", () => openArray(step, this.time));
+    box.shape.addEventListener("keydown", (event) => { if (event.key === "Enter" && box.heat.length) openArray(step, this.time); });
+  }
+
+  // The picture of an array with its colour bar: of the value, and below it of the tangent and of the adjoint.
+  drawHeat(box, name, row) {
+    const group = draw("g", { class: `heat-map ${name}`, transform: `translate(${-box.width / 2 + 9} ${-box.height / 2 + 25 + 34 * row})` }, box.shape);
+    const picture = draw("image", { width: 48, height: 28, preserveAspectRatio: "none" }, group);
+    draw("rect", { width: 48, height: 28, class: "heat-frame" }, group);
+    const range = draw("text", { x: 54, y: 12 }, group);
+    const bar = Array.from({ length: 5 }, (_, i) => draw("rect", { x: 54 + 14 * i, y: 19, width: 14, height: 5 }, group));
+    return { name, group, picture, range, bar, room: (box.width - 72) / 0.86 };
+  }
+
+  fillHeat(map, array) {
+    map.group.toggleAttribute("hidden", !array || !array.numbers);
+    if (!array || !array.numbers) return;
+    map.picture.setAttribute("href", heatAddress(array));
+    this.put(map.range, rangeText(array), map.room, map.name !== "value");
+    barStops(array).forEach((colour, i) => map.bar[i].setAttribute("fill", colour));
   }
 
   drawGroup(box, parent) {
@@ -132,11 +164,13 @@ class Graph {
     }
     for (const line of this.scene.lines) {
       const on = litLines.has(line);
+      line.shape.style.setProperty("--weight", `${edgeWeight(line.edge, time)}px`);
       line.shape.setAttribute("class", `edge ${on ? `lit ${phase}` : this.isUsed(line, time) ? "used" : ""}`);
       if (on) line.shape.parentNode.append(line.shape);
     }
     this.label(litLines, frame, phase);
     if (current) this.follow(target ? [target, current] : [current]);
+    this.map.follow(current);
     $("graph-note").textContent = this.opened >= 0 ? this.scene.note : "";
   }
 
@@ -149,12 +183,19 @@ class Graph {
     const title = titles[step], roomy = this.scale > 0.85;
     const value = valueAt(step, time), tangent = tangentAt(step, time), adjoint = adjointAt(step, time);
     const other = box.ghost || step >= count ? "" : steps.operation[step] || (steps.label[step] !== title ? steps.label[step] : "");
+    const isDrawn = box.heat.length > 0;
     const own = this.put(text.title, title, wide * (other ? 0.62 : 1), true);
-    this.put(text.operation, other, wide - own - 8);
-    this.put(text.value, value, wide);
+    this.put(text.operation, isDrawn && value ? shapeText(arrayOf(step)) : other, wide - own - 8);
+    text.operation.classList.toggle("shape-badge", isDrawn && value !== "");
+    if (isDrawn) {
+      const arrays = { value: value && arrayOf(step), tangent: tangent && steps.tangentArray[step], adjoint: adjointArray(step, time) };
+      for (const map of box.heat) this.fillHeat(map, arrays[map.name]);
+    }
+    this.put(text.value, isDrawn ? "" : value, wide);
     const both = hasTangents && hasAdjoints, crowded = both && tangent && adjoint && this.measure(`${tangent}  ${adjoint}`, true) > wide;
-    this.put(text.tangent, crowded ? "" : tangent && roomy && !both ? `${tangentName(title)} = ${tangent}` : tangent, wide, true);
-    this.put(text.adjoint, adjoint && roomy && !both ? `${adjointName(title)} = ${adjoint}` : adjoint, wide, true);
+    const derivative = (name, number) => (isDrawn ? "" : crowded ? twoDigits(number) : number && roomy && !both ? this.named(name, number, wide) : number);
+    this.put(text.tangent, derivative(tangentName(title), tangent), crowded ? wide / 2 - 3 : wide, true);
+    this.put(text.adjoint, derivative(adjointName(title), adjoint), crowded ? wide / 2 - 3 : wide, true);
     const many = countArrived(step, time);
     box.pips.forEach((pip, i) => pip.classList.toggle("in", i < many));
     box.shape.classList.toggle("known", value !== "");
@@ -169,6 +210,12 @@ class Graph {
     const parts = [before(group.members, time - 1) / group.members.length, group.done.length ? before(group.done, time) / group.done.length : 0];
     box.bars.forEach((bar, i) => bar.setAttribute("width", wide * parts[i]));
     box.shape.classList.toggle("known", parts[0] > 0);
+  }
+
+  // A number with its name, if there is space for both.
+  named(name, number, wide) {
+    const text = `${name} = ${number}`;
+    return this.measure(text, true) > wide ? number : text;
   }
 
   // Writes a string, cut off if it is too wide; returns its width.
@@ -239,6 +286,7 @@ class Graph {
     this.view.classList.toggle("smooth", Boolean(smooth));
     this.view.style.transform = `translate(${this.shift.x}px, ${this.shift.y}px) scale(${this.scale})`;
     this.svg.style.setProperty("--text", `${this.textSize}px`);
+    this.map.follow();
   }
 
   // Keep what happens now in view: the last of these boxes for sure.
@@ -264,12 +312,14 @@ class Graph {
   }
 
   zoom(factor, at = { x: this.size.width / 2, y: this.size.height / 2 }) {
+    hideTip();
     const scale = Math.min(3, Math.max(0.1, this.scale * factor));
     const ratio = scale / this.scale;
     this.shift = { x: at.x - (at.x - this.shift.x) * ratio, y: at.y - (at.y - this.shift.y) * ratio };
     this.scale = scale;
     this.moved = true;
     this.apply(false);
+    this.map.show();
     this.update(this.time);
   }
 

@@ -23,6 +23,9 @@ function go(time) {
   $("phase").textContent = heading;
   $("equation").textContent = equation;
   $("sum").textContent = sum;
+  $("words").textContent = spoken(frame);
+  drawSketch($("sketch"), frame.kind === "value" || frame.kind === "term" ? frame.step : -1);
+  showCosts(now);
   $("count").textContent = `${now} / ${lastFrame}`;
   graph.update(now);
   trace.update(now);
@@ -116,6 +119,8 @@ const KEYS = {
   " ": toggle,
   b: () => stepTo(hasAdjoints ? turn : lastFrame),
   t: switchTheme,
+  "/": () => $("search").focus(),
+  c: () => copyLink(now, say),
   "?": () => showKeys($("keys").hidden),
   Escape: () => {
     hideTip();
@@ -125,7 +130,8 @@ const KEYS = {
 };
 
 addEventListener("keydown", (event) => {
-  const typing = event.target.tagName === "SELECT" || (event.key === " " && event.target.tagName === "BUTTON");
+  const isField = event.target.tagName === "INPUT" && event.target.id !== "time";
+  const typing = event.target.tagName === "SELECT" || isField || document.querySelector("dialog[open]") || (event.key === " " && ["BUTTON", "SUMMARY"].includes(event.target.tagName));
   if (!(event.key in KEYS) || typing || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
   KEYS[event.key]();
@@ -133,22 +139,60 @@ addEventListener("keydown", (event) => {
 
 const clicks = {
   first: KEYS.Home, previous: KEYS.ArrowLeft, play: toggle, next: KEYS.ArrowRight, last: KEYS.End, theme: switchTheme, help: KEYS["?"],
+  "show-schedule": () => $("schedule").showModal(),
   collapse: () => graph.open(-1),
+  "copy-link": () => copyLink(now, say),
+  "save-picture": () => saveFile(`${data.name}-${now}.svg`, makePicture(graph, [now], showMoment)),
+  "save-film": () => saveFile(`${data.name}.svg`, makeFilm()),
   "zoom-in": () => graph.zoom(1.25), "zoom-out": () => graph.zoom(0.8), "zoom-fit": () => { graph.moved = false; graph.fit(true); graph.update(now); },
 };
 for (const [id, action] of Object.entries(clicks)) $(id).addEventListener("click", action);
 slider.addEventListener("input", () => stepTo(Number(slider.value)));
 
+const say = (text) => { $("share-note").textContent = text; };
+
+// Show a moment, and return its caption.
+function showMoment(time) {
+  go(time);
+  return [$("phase").textContent, $("equation").textContent];
+}
+
+function makeFilm() {
+  const time = now, film = makePicture(graph, filmMoments(), showMoment);
+  go(time);
+  return film;
+}
+
+function showTitle() {
+  $("name").textContent = `${data.name}(${data.inputs.slice(0, 5).join(", ")}${data.inputs.length > 5 ? ", …" : ""})`;
+  $("result").textContent = data.results.length === 1 ? `= ${data.results[0]}` : "";
+}
+
 document.body.dataset.mode = data.mode;
+$("show-schedule").hidden = !data.schedule;
+if (data.schedule) $("schedule-body").append(Object.assign(new Image(), { id: "schedule-picture", alt: "The checkpoint schedule of the loop", src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(data.schedule)}` }));
+document.body.classList.toggle("embedded", isEmbedded());
 slider.max = lastFrame;
 const turned = hasAdjoints ? `${(100 * (turn - 0.5)) / lastFrame}%` : "100%";
 slider.style.setProperty("--turn", turned);
 $("forward-label").style.width = turned;
 $("back-label").hidden = !hasAdjoints;
-$("name").textContent = `${data.name}(${data.inputs.slice(0, 5).join(", ")}${data.inputs.length > 5 ? ", …" : ""})`;
-$("result").textContent = data.results.length === 1 ? `= ${data.results[0]}` : "";
-for (const [name, text] of [["leaf", "input"], ["value", "value"], ["data", "data"]])
+const both = hasTangents && hasAdjoints; // then boxes have two numbers side by side, without names
+for (const [name, text] of [["leaf", "input"], ...(both ? [] : [["value", "value"]]), ["data", "data"]])
   if (kinds.some((kind) => kind === name || (name === "value" && kind === "result"))) $("legend").append(element("span", `swatch ${name}`, text));
+if (both) for (const name of ["tangent", "adjoint"]) $("legend").append(element("span", name, name));
 setPlayButton("play");
 graph.resize();
+const controls = new Inputs($("inputs-panel"), () => { showTitle(); go(now); });
+new Search($("search"), $("search-note"), stepTo);
+const openAddress = () => { const time = readLink(location.hash, (lists) => controls.set(lists)); if (time !== null) stepTo(time); };
+addEventListener("hashchange", openAddress);
+addEventListener("message", ({ data: told }) => {
+  if (told?.wengert === "end") stepTo(lastFrame);
+  if (told?.wengert === "theme") document.documentElement.dataset.theme = told.theme === "dark" ? "dark" : "light";
+});
+showTitle();
 go(0);
+openAddress();
+document.documentElement.dataset.ready = "yes";
+if (isEmbedded()) parent.postMessage({ wengert: "ready" }, "*"); // the page around may answer with its theme

@@ -79,10 +79,14 @@ class Trace {
     return row;
   }
 
-  cell(column, formula, numbers, result) {
+  cell(column, formula, numbers, result, array, title) {
     const cell = element("td", column);
     cell.append(element("span", "formula", formula));
     const line = element("span", "result");
+    if (result && array?.numbers) {
+      cell.append(heatCell(array, () => openNumbers(title, array)));
+      return cell;
+    }
     if (result && numbers && numbers !== result) line.append(element("span", "numbers", `${numbers} =`));
     line.append(element("span", "number", result));
     cell.append(line);
@@ -90,18 +94,18 @@ class Trace {
   }
 
   value(step, time) {
-    return this.cell("value", steps.operation[step] ? steps.formula[step] : kinds[step] === "data" ? "data" : "input", steps.numbers[step], valueAt(step, time));
+    return this.cell("value", steps.operation[step] ? steps.formula[step] : kinds[step] === "data" ? "data" : "input", steps.numbers[step], valueAt(step, time), arrayOf(step), titles[step]);
   }
 
   tangent(step, time) {
-    return this.cell("tangent", steps.tangentFormula[step] || (steps.operation[step] || !steps.tangent[step] ? "" : "seed"), steps.tangentNumbers[step], tangentAt(step, time));
+    return this.cell("tangent", steps.tangentFormula[step] || (steps.operation[step] || !steps.tangent[step] ? "" : "seed"), steps.tangentNumbers[step], tangentAt(step, time), steps.tangentArray?.[step], tangentName(titles[step]));
   }
 
   adjoint(step, time) {
     const rows = arrivals[step], many = countArrived(step, time);
     const formula = rows.length ? rows.slice(0, 4).map((row) => back.formula[row] || (back.edge[row] < 0 ? "seed" : "parts")).join(" + ") + (rows.length > 4 ? " + …" : "") : "";
     const numbers = rows.length > 1 ? sumOf(step, many, "value") : rows.length ? back.numbers[rows[0]] : "";
-    const cell = this.cell("adjoint", formula, many ? numbers : "", adjointAt(step, time));
+    const cell = this.cell("adjoint", formula, many ? numbers : "", adjointAt(step, time), adjointArray(step, time), adjointName(titles[step]));
     if (rows.length > 1) cell.firstChild.prepend(element("span", many ? "paths some" : "paths", `${many}/${rows.length}`));
     return cell;
   }

@@ -9,11 +9,18 @@ function element(tag, className, text) {
   return made;
 }
 
-const data = JSON.parse($("data").textContent);
+// Large data is compressed.
+async function readData(text) {
+  if (text.startsWith("{")) return JSON.parse(text);
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+}
+
+const data = await readData($("data").textContent);
 const { steps, edges, back, drawing } = data;
 const count = steps.title.length;
 const hasTangents = "tangent" in steps;
-const hasAdjoints = data.mode !== "forward";
+const hasAdjoints = data.mode === "reverse" || data.mode === "both";
 
 // Captured arrays come after the steps.
 const titles = steps.title.concat(data.data.title);
@@ -75,10 +82,9 @@ function adjointAt(step, time) {
   return many ? back.total[arrivals[step][many - 1]] : "";
 }
 
-// Adjoints and tangents are called as in the formulas: v̄1 and v̇1, or after the user's names grad_s3 and d_s3.
-const isLabel = (title) => /^v-?\d+'*$/.test(title);
-const adjointName = (title) => (isLabel(title) ? `v\u0304${title.slice(1)}` : `grad_${title}`);
-const tangentName = (title) => (isLabel(title) ? `v\u0307${title.slice(1)}` : `d_${title}`);
+// Adjoints and tangents are called as in the formulas: v̄1 and v̇1, or, where there are names of the user, grad_s3 and d_s3.
+const adjointName = (title) => (data.byLabel ? `v\u0304${title.slice(1)}` : `grad_${title}`);
+const tangentName = (title) => (data.byLabel ? `v\u0307${title.slice(1)}` : `d_${title}`);
 
 // The terms of an adjoint so far, as one sum; the first and the last few where there are many.
 function sumOf(step, many, column) {
@@ -95,3 +101,7 @@ function chain(parts, limit = 120) {
   return all.length > limit && parts.length > 3 ? joined([...parts.slice(0, -2), ...parts.slice(-1)]) : all;
 }
 const isComputed = (frame) => frame.kind === "value" && steps.operation[frame.step] !== "";
+
+// The arrays of a value and of its adjoint, if they have elements to draw.
+const arrayOf = (step) => { const found = step < count ? steps.array?.[step] : data.data.array[step - count]; return found?.numbers ? found : null; };
+const adjointArray = (step, time) => { const many = countArrived(step, time); return many ? back.array?.[arrivals[step][many - 1]] : null; };

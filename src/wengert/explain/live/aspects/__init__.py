@@ -1,0 +1,1 @@
+"""How operations are written as JavaScript, one file for each family."""

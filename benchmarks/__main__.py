@@ -14,6 +14,7 @@ from benchmarks import tables
 from benchmarks.agreement import DisagreementError
 from benchmarks.eager_figures import EAGER, EAGER_PEER, WARM, eager_figures, is_eager
 from benchmarks.family_tables import family_figures, family_tables
+from benchmarks.gpu.report import report_gpu
 from benchmarks.peaks import peak_figures
 from benchmarks.reports import CONTROL_REPORTS, REPORTS, Figure
 from benchmarks.reports.cost import draw_helmholtz
@@ -57,6 +58,15 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--eager", action="store_true", help="all workloads that PyTorch has too, in eager code: ratios to PyTorch's"
     )
+    p.add_argument(
+        "--distributed",
+        type=int,
+        nargs="?",
+        const=20_000_000,
+        metavar="ROWS",
+        help="sums over shards on two workers, alone: beside dask-glm, scaling, overhead",
+    )
+    p.add_argument("--gpu", action="store_true", help="the problems of GPUs, beside JAX and PyTorch")
     p.add_argument("--first-calls", action="store_true", help="first calls of the workloads, beside JAX's")
     p.add_argument(
         "--peers",
@@ -97,14 +107,14 @@ def parser() -> argparse.ArgumentParser:
     return p
 
 
-def report_accuracy(page: Path | None) -> None:
+def report_accuracy(options: argparse.Namespace) -> None:
     """Show the accuracy of the vector functions, and write it on a page."""
     from benchmarks.reports.accuracy import accuracy_table, write_page
 
     table = accuracy_table()
     tables.show(table)
-    if page:
-        write_page(page, table)
+    if options.markdown:
+        write_page(options.markdown, table)
 
 
 def report_roofline(options: argparse.Namespace) -> None:
@@ -125,6 +135,19 @@ def report_roofline(options: argparse.Namespace) -> None:
         options.json.write_text(json.dumps(tables.record([], figures), indent=2) + "\n")
     if options.markdown:
         tables.write_markdown(options.markdown, [], made, roofline.READING)
+
+
+def report_distributed(options: argparse.Namespace) -> None:
+    """Show what sums over shards cost on a cluster of processes, and write it on a page."""
+    from benchmarks.reports.distributed import distributed_figures
+
+    figures = {"distributed": distributed_figures(options.distributed)}
+    table = tables.figure_table("Sums over shards", figures["distributed"])
+    tables.show(table)
+    if options.json:
+        options.json.write_text(json.dumps(tables.record([], figures), indent=2) + "\n")
+    if options.markdown:
+        tables.write_markdown(options.markdown, [], [table])
 
 
 def measure_workloads(names: Sequence[str], options: argparse.Namespace) -> list[Measurement]:
@@ -170,12 +193,15 @@ def measure_figures(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
-    if options.accuracy:
-        report_accuracy(options.markdown)
-        return 0
-    if options.roofline:
-        report_roofline(options)
-        return 0
+    for is_asked, report in (
+        (options.accuracy, report_accuracy),
+        (options.roofline, report_roofline),
+        (options.distributed, report_distributed),
+        (options.gpu, lambda options: report_gpu([], json_file=options.json)),
+    ):
+        if is_asked:
+            report(options)
+            return 0
     reports = list(REPORTS) if options.all else options.reports or (list(CONTROL_REPORTS) if options.control else [])
     workloads = chosen_workloads(options, reports)
     for name in options.peers:

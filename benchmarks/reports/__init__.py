@@ -8,6 +8,7 @@ from __future__ import annotations
 from benchmarks.reports.checkpoints import checkpoint_figures
 from benchmarks.reports.control import control_compile_figures, control_memory_figures, loop_figures
 from benchmarks.reports.cost import cost_figures, helmholtz_figures
+from benchmarks.reports.exports import export_figures
 from benchmarks.reports.figure import Figure
 from benchmarks.reports.first_calls import compile_figures, warm_figures
 from benchmarks.reports.imports import import_figures
@@ -29,6 +30,7 @@ REPORTS = {
     "warm": warm_figures,
     "threads": thread_figures,
     "layers": layer_figures,
+    "export": export_figures,
 }
 CONTROL_REPORTS = {
     "loops": loop_figures,

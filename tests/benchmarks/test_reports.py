@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
-from benchmarks.reports import Figure, imports, layers, linalg, memory, scaling, threads, tracing
+from benchmarks.agreement import DisagreementError
+from benchmarks.reports import Figure, exports, imports, layers, linalg, memory, scaling, threads, tracing
 
 import wengert as wg
 
@@ -100,3 +104,16 @@ def test_layers_compute_what_wengert_does():
     plain, through = layers.autograd_pair(x)
     np.testing.assert_allclose(plain()[1], through()[1], rtol=1e-13)
     assert [f.name for f in layers.layer_figures(rounds=1)][2] == "chain: autograd's layer / Wengert"
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+def test_exported_gradients_are_checked_before_they_are_timed(monkeypatch):
+    figures = exports.export_figures(calls=2, rounds=1)
+    sizes = [figure for figure in figures if figure.name.endswith("size of the object")]
+    assert len(sizes) == len(exports.PROBLEMS)
+    assert all(figure.value > 0 for figure in figures)
+    wrong = exports.PROBLEMS["rosenbrock(10)"]._replace(casadi=lambda ca, x: 2 * ca.sum1(x))
+    monkeypatch.setattr(exports, "PROBLEMS", {"wrong": wrong})
+    if find_spec("casadi") is not None:
+        with pytest.raises(DisagreementError, match="CasADi -O3 differs from"):
+            exports.export_figures(calls=2, rounds=1)

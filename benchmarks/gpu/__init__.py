@@ -1,0 +1,1 @@
+"""Benchmarks on a GPU: Wengert beside JAX and PyTorch."""

@@ -4,11 +4,13 @@ BIN := .venv/bin
 # Modules that have a stub, which mypy reads instead where they are not named.
 FACES := $(addprefix src/wengert/, __init__.py fft.py linalg.py signal.py special.py)
 
-.PHONY: help demo test lint types portability fuzz bench clean
+.PHONY: help demo test test-gpu lint types docs portability fuzz bench clean
 
 help:
 	@echo "make demo          explain a derivative: print its table, and write an interactive page, explanation.html"
 	@echo "make test          lint, type-check, and run all tests"
+	@echo "make test-gpu      run the tests of arrays on devices on a GPU (installs CuPy)"
+	@echo "make docs          build the site, build/site/index.html, without network"
 	@echo "make portability   run the tests that may depend on the machine, for other processors and with the oldest dependencies"
 	@echo "make fuzz          run 2 000 random programs in every mode, and compare the modes and finite differences"
 	@echo "make bench         compare the speed with PyTorch, JAX and autograd (installs them)"
@@ -20,6 +22,9 @@ demo: .venv/installed
 test: lint types
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
+test-gpu: .venv/installed-cuda
+	WENGERT_TEST_DEVICE=cuda $(BIN)/python -m pytest -n 8 tests/devices tests/compiler/targets
+
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -27,6 +32,11 @@ lint: .venv/installed-dev
 types: .venv/installed-dev
 	$(BIN)/mypy
 	$(BIN)/mypy --follow-imports=silent $(FACES)
+
+docs: .venv/installed-dev
+	$(BIN)/python -m tools.site.pictures
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "open build/site/index.html"
 
 portability: .venv/installed-dev .venv-minimum/installed
 	$(BIN)/python tools/portability.py
@@ -44,7 +54,11 @@ bench: .venv/installed-bench
 	@touch $@
 
 .venv/installed-dev: .venv/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev,nn,viz]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev,nn,viz,distributed,docs]"
+	@touch $@
+
+.venv/installed-cuda: .venv/installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[cuda]"
 	@touch $@
 
 .venv/installed-bench: .venv/installed

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import wengert
+import wengert.distributed  # enters its operation in the table
 from wengert.compiler.forms.classify import Form, form_of
 from wengert.compiler.forms.expand import expand
 from wengert.core.aspects import ASPECTS, Aspect
@@ -78,6 +79,7 @@ def row(primitive: Primitive) -> str:
 
 BODY = "derived body"
 PROGRAMS = {
+    "distributed_sum": lambda x: wengert.distributed.sum(lambda w, s: (w * s).sum(), [np.ones(3)])(x),
     "loop": lambda x: wengert.scan(lambda s, u: (wengert.sin(s) * u, s), x[0], x),
     "switch": lambda x: wengert.cond(x[0] > 0, wengert.sin, wengert.cos, x),
 }

@@ -13,12 +13,13 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "src" / "wengert"
 LAYERS = [
-    "core", "ops", "graph", "modes", "control", "source", "transforms", "random", "stats", "compiler", "autograd",
-    "structure", "implicit", "integrate", "optimize", "nn", "optim", "data", "explain", "compat",
+    "core", "ops", "array_libraries", "graph", "modes", "control", "source", "transforms", "random", "stats",
+    "compiler", "autograd", "structure", "implicit", "integrate", "optimize", "nn", "optim", "data", "distributed",
+    "export", "explain", "compat",
 ]  # fmt: skip
 ROOT = {
     "__init__": "explain", "__main__": "cli", "cli": "cli", "fft": "modes", "linalg": "ops", "signal": "ops",
-    "special": "ops", "terminal": "core", "commands": "cli", "tree": "structure",
+    "special": "ops", "terminal": "core", "commands": "cli", "completion": "cli", "tree": "structure",
 }  # fmt: skip
 """For each module of the package itself, the highest folder that it may use; the command line may use everything."""
 WHOLE_PACKAGE = {

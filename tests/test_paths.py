@@ -66,4 +66,5 @@ def test_backward(x):
 def test_compiled_gradient_again():
     compiled = wg.compile(wg.grad(wg.sin))
     compiled(0.5)
+    compiled(0.5)  # makes the native entry
     assert functions_on_path(lambda: compiled(0.5)) == {("compiler/call/compiled.py", "Compiled.__call__")}

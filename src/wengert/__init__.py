@@ -4,14 +4,13 @@ Each family declares its public names in `__all__`, and this module gathers them
 checkers read, is written by `python tools/stubs.py`.
 """
 
-from numpy import __array_namespace_info__ as __array_namespace_info__
-
 from wengert import autograd as autograd
 from wengert import fft as fft
 from wengert import linalg as linalg
 from wengert import signal as signal
 from wengert import special as special
 from wengert import structure as _structure  # noqa: F401  # registers the way of `jacobian` through patterns
+from wengert.core.namespace_info import __array_namespace_info__ as __array_namespace_info__
 from wengert.core.namespaces import gather_names, name_functions
 
 __version__ = "0.1.0"
@@ -78,6 +77,7 @@ FAMILIES = (
     "transforms.vmap",
     "autograd.grad_mode: enable_grad inference_mode is_grad_enabled no_grad set_grad_enabled",
     "explain.explanation",
+    "export.front_door",
 )
 """The modules whose public names are here."""
 
@@ -87,6 +87,7 @@ LAZY = {
     "associative_scan": "control.associative",
     "check": "transforms.",
     "checkpoint_loop": "control.iteration",
+    "checkpoint_schedule": "explain.schedule",
     "color": "structure.coloring",
     "compare": "explain.comparing.compare",
     "compat": "",
@@ -94,6 +95,7 @@ LAZY = {
     "cond": "control.branches",
     "data": "",
     "derivatives": "structure.choice",
+    "distributed": "",
     "fisher_operator": "structure.operators",
     "fori_loop": "control.iteration",
     "function": "compiler.call.compiled",

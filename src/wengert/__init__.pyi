@@ -1,9 +1,9 @@
 # Written by tools/stubs.py.
 
-from numpy import __array_namespace_info__ as __array_namespace_info__
 from wengert import autograd as autograd
 from wengert import compat as compat
 from wengert import data as data
+from wengert import distributed as distributed
 from wengert import fft as fft
 from wengert import implicit as implicit
 from wengert import integrate as integrate
@@ -62,11 +62,15 @@ from wengert.core.dtypes import uint64 as uint64
 from wengert.core.dtypes import uint8 as uint8
 from wengert.core.errors import GradientError as GradientError
 from wengert.core.errors import TrackedValueError as TrackedValueError
+from wengert.core.namespace_info import __array_namespace_info__ as __array_namespace_info__
 from wengert.core.spec import Spec as Spec
 from wengert.explain.comparing.compare import compare as compare
 from wengert.explain.explanation import explain as explain
+from wengert.explain.schedule import checkpoint_schedule as checkpoint_schedule
 from wengert.explain.why.nan import why_nan as why_nan
 from wengert.explain.why.zero import why_zero as why_zero
+from wengert.export.front_door import export as export
+from wengert.export.front_door import load_exported as load_exported
 from wengert.graph.graph import Graph as Graph
 from wengert.modes.creation import arange as arange
 from wengert.modes.creation import array as array

@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 import pytest
+from rich.console import Console
 from tests.distributed.kills import count_results, kill_worker, worker_pids
 from tests.distributed.shard_losses import (
     DyingShard,
@@ -102,6 +103,29 @@ def test_files_are_read_by_the_workers(client, alone, tmp_path):
     np.save(tmp_path / "y.npy", y)
     loss = wg.grad(wg.distributed.sum(squares, (tmp_path / "x.npy", tmp_path / "y.npy"), rows=9))
     same(loss(W), alone(loss, W))
+
+
+@pytest.mark.parametrize(
+    ("count", "transfer", "tasks"), [(64, None, 8), (71, "float32", 9), (600, None, 10), (63, None, 63)]
+)
+def test_many_shards_that_are_read_share_tasks(client, alone, tmp_path, count, transfer, tasks):
+    """The bits are those of the tree over single shards, and shards, errors and progress keep their numbers."""
+    x = np.random.default_rng(count).standard_normal((count * 3, 4))
+    x[:, 3] = 0.0
+    np.save(tmp_path / "x.npy", x)
+    function = lambda w, x: (np.sin(x[:, :3] @ w) + 1.0 / (w[0] - x[:, 3])).sum()
+    lines = io.StringIO()
+    loss = wg.distributed.sum(function, tmp_path / "x.npy", rows=3, transfer=transfer)
+    same(wg.value_and_grad(loss)(W), alone(wg.value_and_grad(loss), W))
+    graph, _ = call_of(loss, W).make_graph("test")
+    assert sum(key[0] == "wengert-shard-test" for key in graph) == tasks
+    shown = wg.distributed.sum(function, tmp_path / "x.npy", rows=3, progress=Console(file=lines, width=80))
+    shown(W)
+    assert f"{count} of {count} shards" in lines.getvalue()
+    placement = loss.shards.placement
+    names = [placement.name_of(key) for key in graph if key[0] == "wengert-shard-test"]
+    assert names[0].startswith("shards 'x.npy rows 0 to 3' to" if tasks < count else "shard 'x.npy rows 0 to 3'")
+    assert names[-1].endswith(f"'x.npy rows {3 * count - 3} to {3 * count}'")
 
 
 def test_collections_of_dask(client, alone):
@@ -245,25 +269,24 @@ def test_a_shard_of_another_shape(client, tmp_path):
 
 
 def test_progress(client):
-    from rich.console import Console
-
     console = Console(file=io.StringIO(), width=80)
     wg.distributed.sum(squares, DATA, progress=console)(W)
     assert "10 of 10 shards" in console.file.getvalue()
+
+
+def call_of(loss, *operands):
+    """A call of a sum on the cluster where it ran last."""
+    programs = [shard_program(body) for _, bodies in loss.known.values() for body in bodies]
+    shards = loss.shards
+    line = CountLine(len(shards), False)
+    return ClusterCall(shards.placement, operands, programs, shards.layout, loss.options, line)
 
 
 @pytest.mark.parametrize("size", [1000, 200_000])
 def test_parameters_are_sent_once(client, size):
     loss = wg.distributed.sum(lambda w, x: (w * x).sum(), [np.float64(k) for k in range(50)])
     loss(np.ones(size))
-    graph, _ = ClusterCall(
-        loss.shards.placement,
-        [np.ones(size)],
-        [shard_program(body) for _, bodies in loss.known.values() for body in bodies],
-        loss.shards.layout,
-        loss.options,
-        CountLine(50, False),
-    ).make_graph("test")
+    graph, _ = call_of(loss, np.ones(size)).make_graph("test")
     tasks = {key: task for key, task in graph.items() if key[0] == "wengert-shard-test"}
     assert len(tasks) == 50
     assert len({id(task[2]) for task in tasks.values()}) == 1  # a key of the graph, or a future

@@ -1,15 +1,18 @@
 """Sums over shards on a cluster of Dask's.
 
-A call is one graph of Dask's: the parameters, a task for each shard, and the tasks that add partial results. Dask moves
-the parameters once to each worker, and partial results from worker to worker; it runs a task again whose worker has
-gone. Programs, and shards that stay in memory, are futures that outlive a call.
+A call is one graph of Dask's: the parameters, a task for each shard, and the tasks that add partial results. Where
+there are many shards that are read anew, a task works on all shards of a subtree of the additions, because a task costs
+the scheduler about a millisecond. Dask moves the parameters once to each worker, and partial results from worker to
+worker; it runs a task again whose worker has gone. Programs, and shards that stay in memory, are futures that outlive a
+call.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Sequence
-from typing import Any
+from itertools import zip_longest
+from typing import Any, NamedTuple
 
 import distributed
 import numpy as np
@@ -21,13 +24,15 @@ from wengert.core.errors import user_error
 from wengert.core.spec import Spec
 from wengert.distributed.programs import ShardProgram
 from wengert.distributed.progress import CountLine
-from wengert.distributed.reduction import Partial, add_partials, fan_in_of, round_partial, tree_levels
+from wengert.distributed.reduction import Partial, TreeSum, add_partials, fan_in_of, round_partial, tree_levels
 from wengert.distributed.shards import Contents, RunOptions, ShardLayout, Shards, check_arrays, load_shard, naming_shard
 
 ATTEMPTS = 5
 """How often a call is begun again because data that only workers had were lost with them."""
 LARGE_ARRAYS = 1 << 20
 """Bytes from which arrays go to workers directly. Smaller ones go with a task, which can be run again."""
+TASKS_OF_THREAD = 4
+"""Each thread of the cluster has at least so many tasks if one works on several shards: the last ones end together."""
 UNUSABLE = ("cancelled", "lost", "error")
 LOAD, SHARD = "wengert-load", "wengert-shard"
 """The first parts of the keys of tasks that load shards, and that run programs on them; Dask's dashboard shows them."""
@@ -53,20 +58,30 @@ def all_contents(loaded: Sequence[tuple[Contents, list[np.ndarray]]]) -> list[Co
     return [contents for contents, _ in loaded]
 
 
-class evaluate_shard:  # a function that travels
-    """Runs a program on a shard: one that is in memory, or one that `pieces` read."""
+class PlannedShard(NamedTuple):
+    """A shard of a task: how it is read unless it is in memory, what it must be, and which program runs on it."""
 
-    def __init__(
-        self, name: str, structure: tree.Structure, specs: Sequence[Spec], transfer: str | None, pieces: Sequence[Any]
-    ):
-        self.name, self.structure, self.specs = name, structure, specs
-        self.transfer, self.pieces = transfer, pieces
+    name: str
+    pieces: Sequence[Any]
+    specs: Sequence[Spec]
+    program: int
 
-    def __call__(self, program: ShardProgram, operands: Operands, loaded: Any = None) -> Partial:
-        contents, arrays = loaded or load_shard(self.name, self.structure)(*self.pieces)
-        with naming_shard(self.name):
-            results = program(operands.arrays, check_arrays(self.name, contents, arrays, self.specs))
-        return round_partial(results, self.transfer)
+
+class evaluate_shards:  # a function that travels
+    """Runs programs on neighbouring shards, one after the other, and adds their results."""
+
+    def __init__(self, shards: Sequence[PlannedShard], structure: tree.Structure, fan_in: int, transfer: str | None):
+        self.shards, self.structure, self.fan_in, self.transfer = shards, structure, fan_in, transfer
+
+    def __call__(self, programs: Sequence[ShardProgram], operands: Operands, *in_memory: Any) -> Partial:
+        total = TreeSum(self.fan_in, self.transfer)
+        for shard, loaded in zip_longest(self.shards, in_memory):
+            contents, arrays = loaded or load_shard(shard.name, self.structure)(*shard.pieces)
+            with naming_shard(shard.name):
+                found = check_arrays(shard.name, contents, arrays, shard.specs)
+                results = programs[shard.program](operands.arrays, found)
+            total.add(round_partial(results, self.transfer))
+        return total.total()
 
 
 class add_group:  # a function that travels
@@ -190,8 +205,9 @@ class Placement:
 
     def name_of(self, key: Any) -> str:
         """A task in words: the name of its shard, if it has one."""
-        if isinstance(key, tuple) and str(key[0]).startswith(SHARD) and key[1] < len(self.shards):
-            return f"shard {self.shards.shards[key[1]].name!r}"
+        if isinstance(key, tuple) and str(key[0]).startswith(SHARD) and key[2] <= len(self.shards):
+            first, last = self.shards.shards[key[1]].name, self.shards.shards[key[2] - 1].name
+            return f"shard {first!r}" if first == last else f"shards {first!r} to {last!r}"
         loading = [i for i, future in self.futures.items() if future.key == key]
         return f"shard {self.shards.shards[loading[0]].name!r}" if loading else f"the task {key!r}"
 
@@ -217,11 +233,21 @@ class ClusterCall:
         graph, root = self.make_graph(uuid.uuid4().hex)
         if self.line.live is None:
             return self.client.get(graph, root, sync=False, retries=self.options.retries)
-        shards = [key for key in graph if isinstance(key, tuple) and key[0].startswith(SHARD)]
-        first, *others = self.client.get(graph, [root, *shards], sync=False, retries=self.options.retries)
-        for future in others:
-            future.add_done_callback(lambda future: self.line.advance())
+        tasks = [key for key in graph if isinstance(key, tuple) and key[0].startswith(SHARD)]
+        first, *others = self.client.get(graph, [root, *tasks], sync=False, retries=self.options.retries)
+        for future, (_, start, stop) in zip(others, tasks, strict=True):
+            future.add_done_callback(lambda _, count=stop - start: self.line.advance(count))
         return first
+
+    def shards_of_task(self, fan_in: int) -> int:
+        """How many shards a task works on: one, or all of a subtree, if there are many that are read anew."""
+        count, size = len(self.shards), 1
+        if count < fan_in * TASKS_OF_THREAD or any(map(self.shards.stays, range(count))):
+            return size
+        threads = max(sum(self.client.nthreads().values()), 1)
+        while count >= size * fan_in * TASKS_OF_THREAD * threads:
+            size *= fan_in
+        return size
 
     def make_graph(self, token: str) -> tuple[dict[Any, Any], Any]:
         """The graph of the call, and the key of its result."""
@@ -235,13 +261,18 @@ class ClusterCall:
         else:
             self.client.wait_for_workers(1)
             operands = self.client.scatter(self.operands, broadcast=True, hash=False)
-        keys: list[Any] = [(f"{SHARD}-{token}", i) for i in range(len(shards))]
-        for i, key in enumerate(keys):
-            name, pieces, _ = shards.shards[i]
-            loaded = [self.placement.futures[i]] if shards.stays(i) else []
-            task = evaluate_shard(name, shards.structure, self.layout.specs(i), transfer, () if loaded else pieces)
-            graph[key] = (task, programs[self.layout.kind_of[i]], operands, *loaded)
-        for level, groups in enumerate(tree_levels(len(shards), fan_in_of(self.programs[0].outputs))):
+        fan_in = fan_in_of(self.programs[0].outputs)
+        size = self.shards_of_task(fan_in)
+        starts = range(0, len(shards), size)
+        keys: list[Any] = [(f"{SHARD}-{token}", i, min(i + size, len(shards))) for i in starts]
+        for key in keys:
+            indices = range(*key[1:])
+            in_memory = [self.placement.futures[i] for i in indices if shards.stays(i)]
+            kinds = list(dict.fromkeys([self.layout.kind_of[i] for i in indices]))
+            planned = [self.plan_shard(i, kinds) for i in indices]
+            task = evaluate_shards(planned, shards.structure, fan_in, transfer)
+            graph[key] = (task, [programs[kind] for kind in kinds], operands, *in_memory)
+        for level, groups in enumerate(tree_levels(len(keys), fan_in)):
             above: list[Any] = []
             for j, group in enumerate(groups):
                 if len(group) == 1:
@@ -251,3 +282,9 @@ class ClusterCall:
                 graph[above[-1]] = (add_group(transfer), *[keys[i] for i in group])
             keys = above
         return graph, keys[0]
+
+    def plan_shard(self, i: int, kinds: Sequence[int]) -> PlannedShard:
+        """What a task needs to know of a shard, whose programs are those of these kinds."""
+        name, pieces, _ = self.shards.shards[i]
+        read = () if self.shards.stays(i) else pieces
+        return PlannedShard(name, read, self.layout.specs(i), kinds.index(self.layout.kind_of[i]))

@@ -27,10 +27,10 @@ class CountLine:
             if not self.live.console.is_terminal:
                 self.live.console.line()
 
-    def advance(self) -> None:
-        """One more shard is done."""
+    def advance(self, count: int = 1) -> None:
+        """One more shard is done, or several."""
         with self.lock:
-            self.done += 1
+            self.done += count
             now = perf_counter()
             if self.live is not None and (now - self.shown >= PAUSE or self.done == self.count):
                 self.shown = now

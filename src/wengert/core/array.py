@@ -21,7 +21,7 @@ import numpy as np
 from wengert.core.absent import why_absent
 from wengert.core.absent_attributes import AbsentAttributes, absent_attributes
 from wengert.core.assignment import is_assignment, raise_in
-from wengert.core.devices import DeviceArray, device_of
+from wengert.core.devices import ARRAY_CLASSES, DeviceArray, device_of
 from wengert.core.errors import TrackedValueError, library_call, refuse_out, user_error
 from wengert.core.foreign_keywords import refuse_size_call
 from wengert.core.frozen import refuse_frozen
@@ -237,7 +237,7 @@ class Array(ArrayMethods):
         if is_in(frame, "_matmul_dispatch", "scipy.sparse"):
             return np.array(None)  # so SciPy leaves `S @ x` to x
         numbers = self._plain(name_conversion(frame))
-        if isinstance(numbers, DeviceArray):
+        if ARRAY_CLASSES and isinstance(numbers, DeviceArray):
             raise user_error(
                 TypeError,
                 f"{name_conversion(frame)} needs the numbers on the CPU, and these are on {self.device!r}",

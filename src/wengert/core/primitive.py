@@ -317,14 +317,16 @@ def gives_constants(primitive: Primitive) -> bool:
     return primitive.kind == "nondifferentiable" and not primitive.definition.filled_in
 
 
-SHAPED = (Array, np.ndarray, np.generic, DeviceArray)
+ON_HOST = (Array, np.ndarray, np.generic)
+SHAPED = (*ON_HOST, DeviceArray)
+"""Classes that have a shape. That of arrays on devices is asked last: to ask takes a call."""
 
 
 def as_constant(x: Any) -> Any:
     """A constant operand as modes take it: a list as one array, another library's array by its numbers."""
     if isinstance(x, list | tuple):
         return stack_lists(x)
-    if isinstance(x, SHAPED) or x.__class__ in PLAIN or library_of(x) is not None:
+    if x.__class__ in PLAIN or isinstance(x, SHAPED) or library_of(x) is not None:
         return x
     if hasattr(x, "tocsr"):
         raise user_error(
@@ -338,17 +340,17 @@ def as_constant(x: Any) -> Any:
 def as_number(x: Any) -> Any:
     """As `as_constant`; an error names what is not a number."""
     constant = as_constant(x)
-    if constant is x and not isinstance(x, SHAPED) and x.__class__ not in PLAIN:
+    if constant is x and x.__class__ not in PLAIN and not isinstance(x, SHAPED):
         refuse_objects(x)
     return constant
 
 
 def as_operand(x: Any) -> Any:
     """An argument of a public function as a value or an array."""
-    if isinstance(x, SHAPED):
+    if isinstance(x, ON_HOST) or x.__class__ in ARRAY_CLASSES:
         return x
     x = as_number(x)
-    return x if isinstance(x, SHAPED) else np.asarray(x)
+    return x if isinstance(x, ON_HOST) or x.__class__ in ARRAY_CLASSES else np.asarray(x)
 
 
 def stack_lists(x: Any) -> Any:
@@ -360,8 +362,10 @@ def stack_lists(x: Any) -> Any:
     return TABLE["stack"].op(*map(stack_lists, x), axis=0)
 
 
-def read_list(x: Any, dtype: Any = None) -> np.ndarray:
-    """A list of numbers as an array; an error names what in it is not one."""
+def read_list(x: Any, dtype: Any = None) -> Any:
+    """A list of numbers, or an array, as a new array; an error names what in it is not a number."""
+    if ARRAY_CLASSES and isinstance(x, DeviceArray):
+        return x.copy() if dtype is None else x.astype(dtype)
     try:
         array = np.array(x, dtype)
     except (TypeError, ValueError, RuntimeError, BufferError):

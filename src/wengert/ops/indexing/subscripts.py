@@ -248,7 +248,7 @@ _winners = nondifferentiable(
 )
 
 
-def copy_beside(x: Any, indices: Sequence[Any]) -> Sequence[Any]:
+def copy_beside(x: Any, indices: list) -> list:
     """Indices of which arrays of NumPy are copied to the device of x."""
     xp = numpy_of(x) if ARRAY_CLASSES else np
     return indices if xp is np else [xp.asarray(i) if isinstance(i, np.ndarray) else i for i in indices]

@@ -11,7 +11,6 @@ Operators, methods and public functions call it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from importlib import import_module
 from inspect import Parameter, Signature, unwrap
 from typing import Any, Protocol
@@ -25,7 +24,8 @@ from wengert.core.errors import TrackedValueError, user_error, user_line
 from wengert.core.facts import VIEW
 from wengert.core.foreign import is_foreign, read_foreign, refuse_objects
 from wengert.core.levels import bottom_array, highest_value
-from wengert.core.spec import PLAIN, Spec
+from wengert.core.rule_calls import caller, keeper
+from wengert.core.spec import PLAIN
 
 UNTRIED = Trial()
 
@@ -55,9 +55,10 @@ class Primitive:
         named = (n for rule in definition.all_rules for n in needs(rule))
         self.wanted = tuple(dict.fromkeys(n for n in named if definition.names_value(n)))
         expands = ("t", "out") if self.kind == "reduction" else ()
-        self.pulls: list[Any] = [rule and caller(rule, self.wanted, expands) for rule in ([vjp] if vjp else rules)]
-        self.pushes: list[Any] = [rule and caller(rule, self.wanted, expands[1:]) for rule in definition.jvps or rules]
-        self.dead_masks: list[Any] = [rule and caller(rule, self.wanted) for rule in definition.dead]
+        call = lambda rule, *names: rule and caller(rule, self.wanted, names, restore_axes)
+        self.pulls: list[Any] = [call(rule, *expands) for rule in ([vjp] if vjp else rules)]
+        self.pushes: list[Any] = [call(rule, *expands[1:]) for rule in definition.jvps or rules]
+        self.dead_masks: list[Any] = [call(rule) for rule in definition.dead]
         self.keeps: dict[tuple[bool, ...], Callable[..., Any] | None] = {}
         self.keep_x: Any = self.keep(True, *[False] * (len(self.inputs) - 1))
         if len(self.inputs) == 2:
@@ -379,47 +380,6 @@ def read_list(x: Any, dtype: Any = None) -> Any:
 def holds_value(x: Any) -> bool:
     """Whether x is a value or a list that holds one."""
     return any(map(holds_value, x)) if isinstance(x, list | tuple) else isinstance(x, Array)
-
-
-# The two functions below write the source of a one-line lambda and compile it. Few sources differ, so they are cached.
-
-
-@cache
-def _compile_lambda(source: str) -> Callable[..., Any]:
-    function: Callable[..., Any] = eval(
-        compile(source, __file__, "eval"), {"spec": Spec.of, "restore_axes": restore_axes}
-    )
-    return function
-
-
-def keeper(inputs: tuple[str, ...], names: tuple[str | None, ...]) -> Callable[..., Any]:
-    """`lambda x, y, out: (x, None)`: picks what a node saves."""
-
-    def pick(name: str | None) -> str:
-        if name is None:
-            return "None"
-        if not name.endswith("_spec"):
-            return name
-        value = name.removesuffix("_spec")
-        return f"tuple(map(spec, {value}))" if f"*{value}" in inputs else f"spec({value})"
-
-    signature = ", ".join(("out", *inputs))
-    return _compile_lambda(f"lambda {signature}: ({''.join(pick(n) + ', ' for n in names)})")
-
-
-def caller(rule: Callable[..., Any], wanted: tuple[str, ...], expands: Sequence[str] = ()) -> Callable[..., Any]:
-    """`lambda t, saved, params: rule(t, saved[0], params["axis"])`: calls a rule on what a node saved.
-
-    For the rule of a reduction, what is named in `expands` gets its reduced axes back.
-    """
-
-    def argument(name: str) -> str:
-        text = name if name == "t" else f"saved[{wanted.index(name)}]" if name in wanted else f"params[{name!r}]"
-        return f"restore_axes({text}, params)" if name in expands else text
-
-    arguments = ", ".join(map(argument, ("t", *needs(rule))))
-    call: Callable[..., Any] = _compile_lambda(f"lambda rule: lambda t, saved, params: rule({arguments})")(rule)
-    return call
 
 
 def restore_axes(reduced: Any, params: dict[str, Any]) -> Any:

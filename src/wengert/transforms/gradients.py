@@ -10,6 +10,7 @@ from typing import Any, Never
 import numpy as np
 
 from wengert.core.array import Array
+from wengert.core.devices import ARRAY_CLASSES
 from wengert.core.errors import GradientError, user_error
 from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.levels import new_level, numpy_of
@@ -91,7 +92,7 @@ def make_value_and_gradient(
         tape = Tape(partial(chosen.call, f), chosen.leaves, chosen.call_arguments, has_aux)
         y = tape.result
         spec = scalar_spec(y, holomorphic)
-        xp = numpy_of(y)
+        xp = numpy_of(y) if ARRAY_CLASSES else np  # the path without devices is short
         found = hand_out_all(
             tape.pull([y], [spec.dtype.type(1) if not spec.shape and xp is np else xp.ones(spec.shape, spec.dtype)]),
             chosen.leaves,

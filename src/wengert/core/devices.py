@@ -12,7 +12,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from importlib.util import find_spec
 from operator import attrgetter
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -73,6 +72,8 @@ class ArrayLibrary:
     @property
     def is_installed(self) -> bool:
         """Whether it could be imported."""
+        from importlib.util import find_spec  # which `import wengert` does not need
+
         return self.numpy_name in sys.modules or find_spec(self.numpy_name.partition(".")[0]) is not None
 
     def scipy(self, name: str) -> ModuleType:

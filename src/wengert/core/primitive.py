@@ -55,10 +55,10 @@ class Primitive:
         named = (n for rule in definition.all_rules for n in needs(rule))
         self.wanted = tuple(dict.fromkeys(n for n in named if definition.names_value(n)))
         expands = ("t", "out") if self.kind == "reduction" else ()
-        call = lambda rule, *names: rule and caller(rule, self.wanted, names, restore_axes)
-        self.pulls: list[Any] = [call(rule, *expands) for rule in ([vjp] if vjp else rules)]
-        self.pushes: list[Any] = [call(rule, *expands[1:]) for rule in definition.jvps or rules]
-        self.dead_masks: list[Any] = [call(rule) for rule in definition.dead]
+        given = self.wanted, restore_axes
+        self.pulls: list[Any] = [rule and caller(rule, *given, expands) for rule in ([vjp] if vjp else rules)]
+        self.pushes: list[Any] = [rule and caller(rule, *given, expands[1:]) for rule in definition.jvps or rules]
+        self.dead_masks: list[Any] = [rule and caller(rule, *given) for rule in definition.dead]
         self.keeps: dict[tuple[bool, ...], Callable[..., Any] | None] = {}
         self.keep_x: Any = self.keep(True, *[False] * (len(self.inputs) - 1))
         if len(self.inputs) == 2:

@@ -37,8 +37,8 @@ def keeper(inputs: tuple[str, ...], names: tuple[str | None, ...]) -> Callable[.
 def caller(
     rule: Callable[..., Any],
     wanted: tuple[str, ...],
+    restore: Callable[[Any, dict[str, Any]], Any],
     expands: Sequence[str] = (),
-    restore: Callable[[Any, dict[str, Any]], Any] | None = None,
 ) -> Callable[..., Any]:
     """`lambda t, saved, params: rule(t, saved[0], params["axis"])`: calls a rule on what a node saved.
 

@@ -24,6 +24,7 @@ ROOT = {
 """For each module of the package itself, the highest folder that it may use; the command line may use everything."""
 WHOLE_PACKAGE = {
     "core/array.py": "the array API standard asks a value for its namespace, which is the package",
+    "core/numpy_calls.py": "errors name the functions of the package that do what one of NumPy or SciPy does",
     "explain/reading/vocabulary.py": "the words of formulas are the public names",
 }
 FILES = sorted(PACKAGE.rglob("*.py"))

@@ -16,7 +16,7 @@ import wengert as wg
 PACKAGE = str(Path(wg.__file__).parent)
 PROPERTIES = {"Array.dtype", "Array.shape", "Array.size"}
 CONSTRUCTORS = {"Leaf.__init__", "TapeNode.__init__", "Tensor.__init__"}
-GENERATED = "core/primitive.py", "<lambda>"
+GENERATED = "core/rule_calls.py", "<lambda>"
 IMPLEMENTATION = "core/native.py"
 """Which runs NumPy's function."""
 

@@ -32,6 +32,9 @@ FORMATS = {
 OWN_LINE = re.compile(r",? at (<frozen \w+>|\S*wengert(-script\.pyw?|\.exe)?):\d+")
 """The source line that started this command; errors are not about it."""
 
+MODES = ("reverse", "forward", "both", "hvp")
+"""Those of `wg.explain`, which is imported only for the commands that need it."""
+
 OVERVIEW = """\
 wengert computes, explains and compares derivatives. Three things to try:
 
@@ -106,7 +109,7 @@ def parser() -> argparse.ArgumentParser:
     about_function(shown)
     shown.add_argument(
         "--mode",
-        choices=("reverse", "forward", "both", "hvp"),
+        choices=MODES,
         default="reverse",
         help="adjoints, tangents, both, or the Hessian times a vector, forward over reverse (default: reverse)",
     )
@@ -129,9 +132,7 @@ def parser() -> argparse.ArgumentParser:
             'wengert play "ln(x1) + x1*x2 - sin(x2)" x1=2 x2=5',
         )
     )
-    played.add_argument(
-        "--mode", choices=("reverse", "forward", "both", "hvp"), default="reverse", help="as of explain"
-    )
+    played.add_argument("--mode", choices=MODES, default="reverse", help="as of explain")
     played.add_argument("--port", type=int, default=0, help="the port to listen on (default: a free one)")
     played.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
     slopes = about_function(

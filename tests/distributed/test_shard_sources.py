@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import types
+
 import numpy as np
 import pytest
 from tests.distributed.shard_losses import squares
@@ -77,8 +80,30 @@ def test_zarr(tmp_path):
         )
         stored[:] = array
     check((tmp_path / "x.zarr", tmp_path / "y.zarr"), rows=9, count=3)  # of two chunks
-    opened = tuple(zarr.open_blocks(tmp_path / f"{name}.zarr", mode="r") for name in "xy")
+    opened = tuple(zarr.open_array(tmp_path / f"{name}.zarr", mode="r") for name in "xy")
     check(opened, rows=4, count=6)
+
+
+def test_zarr_by_its_names_alone(tmp_path, monkeypatch):
+    zarr = types.ModuleType("zarr")
+    stored = type("Array", (), {"__module__": "zarr", "__getitem__": lambda self, rows: self.numbers[rows]})
+
+    def open_array(path, mode):
+        assert mode == "r"
+        array = stored()
+        array.numbers = X if path.endswith("x.zarr") else Y
+        array.shape, array.ndim, array.dtype = array.numbers.shape, array.numbers.ndim, "f8"
+        array.chunks, array.name = (4, *array.shape[1:]), "numbers"
+        return array
+
+    zarr.open_array = open_array
+    monkeypatch.setitem(sys.modules, "zarr", zarr)
+    for name in "xy":
+        (tmp_path / f"{name}.zarr").mkdir()
+    loss = check((tmp_path / "x.zarr", tmp_path / "y.zarr"), rows=9, count=3)
+    assert loss.shards.shards[2].name == "x.zarr rows 16 to 23 and y.zarr rows 16 to 23"
+    loss = check(tuple([open_array(f"{name}.zarr", "r") for name in "xy"]), rows=4, count=6)
+    assert loss.shards.shards[5].name == "numbers rows 20 to 23"
 
 
 def test_parquet(tmp_path):

@@ -9,9 +9,9 @@ import pytest
 for name in ("ipykernel", "nbclient", "nbformat"):
     pytest.importorskip(name, reason="Notebooks need the extra of the site: pip install wengert[docs]")
 
-import nbclient  # noqa: E402
-import nbformat  # noqa: E402
-from tools.site import notebooks  # noqa: E402
+import nbclient  # noqa: E402  # after what skips it
+import nbformat  # noqa: E402  # after what skips it
+from tools.site import notebooks  # noqa: E402  # after what skips it
 
 
 def test_a_session_becomes_cells_with_results():

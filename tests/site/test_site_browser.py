@@ -7,9 +7,9 @@ import pytest
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="The browser tests need Playwright: pip install playwright"
 )
-from tests.contrast import LOW_CONTRAST  # noqa: E402
-from tests.site.built_site import build_site  # noqa: E402
-from tools.site import screenshots  # noqa: E402
+from tests.contrast import LOW_CONTRAST  # noqa: E402  # after what skips it
+from tests.site.built_site import build_site  # noqa: E402  # after what skips it
+from tools.site import screenshots  # noqa: E402  # after what skips it
 
 pytestmark = pytest.mark.skipif(
     screenshots.CHROMIUM is None, reason="The browser tests need Chromium: apt-get install chromium"

@@ -188,6 +188,6 @@ def test_a_captured_tensor_decides():
 
 
 def test_a_lambda_on_the_line_of_its_function_is_not_that_function():
-    def slope(x): return wg.grad(lambda x: np.sin(x) * x)(x)  # fmt: skip  # noqa: E704
+    def slope(x): return wg.grad(lambda x: np.sin(x) * x)(x)  # fmt: skip  # noqa: E704  # a function on one line is what is tested
 
     np.testing.assert_allclose(wg.compile(slope)(1.0), slope(1.0), rtol=1e-15)

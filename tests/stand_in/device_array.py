@@ -43,7 +43,7 @@ class ndarray:  # CuPy's name
     shape: tuple[int, ...]
     dtype: np.dtype
     __array_priority__ = 100
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # as arrays of CuPy have none
 
     def __init__(self, numbers: Any):
         self._numbers = np.asarray(numbers)
@@ -239,6 +239,6 @@ for _name in OPERATORS:
     setattr(ndarray, f"__{_name}__", delegate_operator(_name))
 for _name in ["add", "sub", "mul", "truediv", "and", "or", "xor"]:
     setattr(ndarray, f"__i{_name}__", delegate_update(_name))
-ndarray.diagonal = diagonal  # type: ignore[attr-defined]
+ndarray.diagonal = diagonal  # type: ignore[attr-defined]  # classes may get attributes
 for _name in ("neg", "pos", "abs", "invert"):
     setattr(ndarray, f"__{_name}__", delegate_unary(_name))

@@ -47,7 +47,7 @@ def on_device(function: Callable[..., Any]) -> Callable[..., Any]:
 
     if isinstance(function, np.ufunc):
         run.reduce = on_device(function.reduce)  # type: ignore[attr-defined]  # functions may have attributes
-        run.at = partial(add_at, function)  # type: ignore[attr-defined]
+        run.at = partial(add_at, function)  # type: ignore[attr-defined]  # the same
     return run
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import numpy_of
 from wengert.modes.backward import conform
+from wengert.modes.forward import zeros_like
 from wengert.modes.history import current_values, differentiate
 from wengert.modes.tape import TapeNode
 from wengert.modes.tensor import Tensor, adopt_array, to_gradient
@@ -79,7 +79,7 @@ def grad(
         if t is not None:
             gradients.append(to_gradient(conform(t, x.shape, x.dtype)))
         elif materialize_grads:
-            gradients.append(adopt_array(numpy_of(x).zeros(x.shape, x.dtype)))
+            gradients.append(adopt_array(zeros_like(x)))
         elif allow_unused:
             gradients.append(None)
         else:

@@ -28,7 +28,7 @@ class LayerFinder(MetaPathFinder, Loader):
         self.layer = layer
         self.specs: dict[str, ModuleSpec | None] = {}
 
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:  # noqa: ARG002
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:  # noqa: ARG002  # importlib's
         if fullname.partition(".")[0] != self.layer:
             return None
         if find_spec(f"wengert.compat.{fullname}") is None:

@@ -18,7 +18,7 @@ from wengert.core.array import Array
 from wengert.core.definition import Definition
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import find_own, is_own, new_level, strip_level
-from wengert.core.primitive import Primitive
+from wengert.core.primitive import Primitive, register
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.held import graphs_of
@@ -334,6 +334,31 @@ def gradient_primitive(name: str, outputs: int = 0, vjp: Callable[..., Any] = pu
             vjp=vjp,
         )
     )
+
+
+def control_primitive(
+    name: str,
+    run: Callable[..., Any],
+    spec: Callable[..., Any],
+    in_mode: Callable[..., Any],
+    inputs: tuple[str, ...] = ("*operands",),
+) -> Primitive:
+    """Register an operation that holds bodies: `run` is its implementation, `in_mode` runs it on values."""
+    primitive = Primitive(
+        Definition(
+            name=name,
+            impl=run,
+            kind="control",
+            inputs=inputs,
+            takes_params=True,
+            outputs=0,
+            spec=spec,
+            in_mode=in_mode,
+            vjp=lambda t, operands: None,
+        )
+    )
+    register(primitive)
+    return primitive
 
 
 # Batches.

@@ -15,6 +15,7 @@ from wengert.control.bodies import (
     batch_body,
     check_operands,
     close_function,
+    control_primitive,
     gain_history,
     gradient_primitive,
     pull_body,
@@ -28,10 +29,9 @@ from wengert.control.iteration import is_batched, is_in_trace
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.axis_names import name_of_level
-from wengert.core.definition import Definition
 from wengert.core.errors import user_error
 from wengert.core.levels import find_own, is_own, payloads, strip_level
-from wengert.core.primitive import Primitive, as_operand, register
+from wengert.core.primitive import Primitive, as_operand
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.modes import recording
@@ -151,20 +151,7 @@ def switch_in_mode(primitive: Primitive, top: Array, args: tuple[Any, ...], para
     return push_branches(index, operands, values, branches, top)
 
 
-SWITCH = Primitive(
-    Definition(
-        name="switch",
-        impl=run_switch,
-        kind="control",
-        inputs=("index", "*operands"),
-        takes_params=True,
-        outputs=0,
-        spec=switch_spec,
-        in_mode=switch_in_mode,
-        vjp=lambda t, operands: None,
-    )
-)
-register(SWITCH)
+SWITCH = control_primitive("switch", run_switch, switch_spec, switch_in_mode, ("index", "*operands"))
 
 
 def push_branches(index: Any, operands: Sequence[Any], values: list[Any], branches: Branches, top: Dual | Jet) -> Any:

@@ -11,9 +11,8 @@ from typing import Any
 
 from wengert.control.bodies import close_function
 from wengert.core import tree
-from wengert.core.array import Array
 from wengert.core.errors import GradientError, TrackedValueError
-from wengert.core.levels import iterate_payloads
+from wengert.core.levels import bottom_array, iterate_payloads
 from wengert.core.primitive import SHAPED, as_operand
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
@@ -29,14 +28,7 @@ class CapturedValues(Exception):  # a message from a run to its call
     def __init__(self, outs: Sequence[Any] = ()):
         layers = [layer for y in outs for layer in iterate_payloads(y)]
         is_known = outs and all(isinstance(x, Tensor | Dual) for x in layers)
-        self.known = [bottom(y) for y in outs] if is_known else None
-
-
-def bottom(x: Any) -> Any:
-    """The plain array inside a value."""
-    while isinstance(x, Array):
-        x = x.value
-    return x
+        self.known = [bottom_array(y) for y in outs] if is_known else None
 
 
 class ClosedFunction:

@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.control.bodies import Live, check_operands, specs_of
+from wengert.control.bodies import Live, check_operands, control_primitive, specs_of
 from wengert.core.array import Array
-from wengert.core.definition import Definition
 from wengert.core.levels import numpy_of, strip_level
-from wengert.core.primitive import Primitive, as_operand, register
+from wengert.core.primitive import Primitive, as_operand
 from wengert.core.spec import UNKNOWN, Spec
 from wengert.graph.graph import Graph
 from wengert.modes import recording
@@ -122,20 +121,7 @@ def loop_in_mode(primitive: Primitive, top: Array, operands: tuple[Any, ...], pa
 MODES = {Dual: "loop_forward", Jet: "loop_forward", Tensor: "loop_reverse", Batched: "loop_batch"}
 """The modules that run a loop in each mode, which are loaded when they are needed."""
 
-LOOP = Primitive(
-    Definition(
-        name="loop",
-        impl=run_loop,
-        kind="control",
-        inputs=("*operands",),
-        takes_params=True,
-        outputs=0,
-        spec=loop_spec,
-        in_mode=loop_in_mode,
-        vjp=lambda t, operands: None,
-    )
-)
-register(LOOP)
+LOOP = control_primitive("loop", run_loop, loop_spec, loop_in_mode)
 
 
 class Loop(NamedTuple):

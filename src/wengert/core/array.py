@@ -7,10 +7,8 @@ raises an error: a silent conversion to plain numbers would lose the gradient.
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable
-from functools import cache
 from importlib import import_module
 from operator import index
 from types import FrameType, ModuleType
@@ -18,13 +16,19 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
-from wengert.core.absent import why_absent
 from wengert.core.absent_attributes import AbsentAttributes, absent_attributes
 from wengert.core.assignment import is_assignment, raise_in
-from wengert.core.devices import DeviceArray, device_of
-from wengert.core.errors import TrackedValueError, library_call, refuse_out, user_error
+from wengert.core.devices import ARRAY_CLASSES, DeviceArray, device_of
+from wengert.core.errors import TrackedValueError, refuse_out, user_error
 from wengert.core.foreign_keywords import refuse_size_call
 from wengert.core.frozen import refuse_frozen
+from wengert.core.numpy_calls import (
+    is_in,
+    name_conversion,
+    order_arguments,
+    suggest_function,
+    unknown_function_error,
+)
 
 if TYPE_CHECKING:
     from wengert.core.array_methods import ArrayMethods
@@ -49,9 +53,6 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
 """What runs when any other NumPy function is called on an Array."""
 
 NO_PARAMS: dict[str, Any] = {}
-
-FAMILIES = ("fft", "integrate", "linalg", "optimize", "random", "signal", "special", "stats")
-"""Modules of SciPy that have a counterpart here, by the same name."""
 
 INTERNALS = frozenset(
     (
@@ -83,22 +84,6 @@ def implements(*functions: Callable[..., Any]) -> Callable[[Implementation], Imp
         return function
 
     return decorate
-
-
-JOINERS = ((np.c_, "np.c_ (wg.column_stack is for such values)"), (np.r_, "np.r_ (wg.concatenate is for such values)"))
-
-
-def is_in(frame: FrameType, function: str, package: str) -> bool:
-    """Whether a frame is that of a function, by its name, of a package."""
-    return frame.f_code.co_name == function and str(frame.f_globals.get("__name__")).startswith(package)
-
-
-def name_conversion(frame: FrameType) -> str:
-    """What a frame of NumPy or SciPy does that converts a value to an array."""
-    if is_in(frame, "dot", "scipy.sparse.linalg"):
-        return "A @ x of a LinearOperator (wg.linear_operator(A) @ x is for such values)"
-    caller = frame.f_locals.get("self") if frame.f_code.co_name == "__getitem__" else None
-    return next((text for joiner, text in JOINERS if joiner is caller), "Conversion to an ndarray")
 
 
 class Array(ArrayMethods):
@@ -237,7 +222,7 @@ class Array(ArrayMethods):
         if is_in(frame, "_matmul_dispatch", "scipy.sparse"):
             return np.array(None)  # so SciPy leaves `S @ x` to x
         numbers = self._plain(name_conversion(frame))
-        if isinstance(numbers, DeviceArray):
+        if ARRAY_CLASSES and isinstance(numbers, DeviceArray):
             raise user_error(
                 TypeError,
                 f"{name_conversion(frame)} needs the numbers on the CPU, and these are on {self.device!r}",
@@ -406,41 +391,6 @@ class Array(ArrayMethods):
         return target(*args, **kwargs)
 
 
-@cache
-def _positional_names(function: Callable[..., Any], target: Callable[..., Any]) -> tuple[str, ...]:
-    """NumPy's names of the arguments that the table's function takes by position only."""
-    positional = [p for p in inspect.signature(target).parameters.values() if p.kind is p.POSITIONAL_ONLY]
-    try:
-        return tuple(inspect.signature(function).parameters)[: len(positional)]
-    except ValueError:  # a function written in C may have no signature
-        return ()
-
-
-def order_arguments(
-    function: Callable[..., Any], target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a NumPy function, with keywords that our function takes by position: `sum(a=x)` as `sum(x)`."""
-    for name in _positional_names(function, target)[len(args) :]:
-        if name not in kwargs:
-            break
-        args = (*args, kwargs.pop(name))
-    return args, kwargs
-
-
-def suggest_function() -> str | None:
-    """Advice for a NumPy or SciPy call that would lose a derivative: our function or module of the same name."""
-    call = library_call()
-    if call is None:
-        return None
-    module, name = call
-    family = module.partition(".")[2].partition(".")[0]
-    space = getattr(import_module("wengert"), family, None) if family in FAMILIES else import_module("wengert")
-    where = f"wg.{family}" if family in FAMILIES else "wg"
-    if hasattr(space, name):
-        return f"This was {module}.{name}; use {where}.{name} instead"
-    return f"This was in {module}; use what {where} has instead" if family in FAMILIES else None
-
-
 def find_scipy_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
     """What runs for a ufunc of `scipy.special`; added to `UFUNCS` when it is first called."""
     own = getattr(sys.modules.get("scipy.special._ufuncs"), ufunc.__name__, None)
@@ -448,11 +398,3 @@ def find_scipy_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
     if target is not None:
         UFUNCS[ufunc] = target
     return target
-
-
-def unknown_function_error(name: str) -> TypeError:
-    """The error for a NumPy function that the table does not have."""
-    instead = why_absent(name) or (
-        "Write it with operations that are, or call x.detach().numpy() first if no gradient should flow through it."
-    )
-    return user_error(TypeError, f"{name} is not in Wengert's table of operations", instead)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from importlib.util import find_spec
+from operator import attrgetter
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +72,8 @@ class ArrayLibrary:
     @property
     def is_installed(self) -> bool:
         """Whether it could be imported."""
+        from importlib.util import find_spec  # which `import wengert` does not need
+
         return self.numpy_name in sys.modules or find_spec(self.numpy_name.partition(".")[0]) is not None
 
     def scipy(self, name: str) -> ModuleType:
@@ -128,6 +130,7 @@ class ArrayLibrary:
         return f"{self.kind}:{x.device.id}"
 
 
+IS_IMPORTED = attrgetter("is_imported")
 LIBRARIES: dict[str, ArrayLibrary] = {
     "cuda": ArrayLibrary("cuda", "cupy", "cupyx.scipy", "wengert.compiler.targets.cuda", (2, 13), "cuda")
 }
@@ -136,7 +139,7 @@ LIBRARIES: dict[str, ArrayLibrary] = {
 
 def has_device_arrays() -> bool:
     """Whether there may be arrays on devices: those of a library that is not imported do not exist."""
-    return any(library.is_imported for library in LIBRARIES.values())
+    return any(map(IS_IMPORTED, LIBRARIES.values()))
 
 
 MOVABLE = frozenset("?bBhHiIlLqQefdFD")

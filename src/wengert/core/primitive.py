@@ -11,7 +11,6 @@ Operators, methods and public functions call it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from importlib import import_module
 from inspect import Parameter, Signature, unwrap
 from typing import Any, Protocol
@@ -25,7 +24,8 @@ from wengert.core.errors import TrackedValueError, user_error, user_line
 from wengert.core.facts import VIEW
 from wengert.core.foreign import is_foreign, read_foreign, refuse_objects
 from wengert.core.levels import bottom_array, highest_value
-from wengert.core.spec import PLAIN, Spec
+from wengert.core.rule_calls import caller, keeper
+from wengert.core.spec import PLAIN
 
 UNTRIED = Trial()
 
@@ -55,9 +55,10 @@ class Primitive:
         named = (n for rule in definition.all_rules for n in needs(rule))
         self.wanted = tuple(dict.fromkeys(n for n in named if definition.names_value(n)))
         expands = ("t", "out") if self.kind == "reduction" else ()
-        self.pulls: list[Any] = [rule and caller(rule, self.wanted, expands) for rule in ([vjp] if vjp else rules)]
-        self.pushes: list[Any] = [rule and caller(rule, self.wanted, expands[1:]) for rule in definition.jvps or rules]
-        self.dead_masks: list[Any] = [rule and caller(rule, self.wanted) for rule in definition.dead]
+        given = self.wanted, restore_axes
+        self.pulls: list[Any] = [rule and caller(rule, *given, expands) for rule in ([vjp] if vjp else rules)]
+        self.pushes: list[Any] = [rule and caller(rule, *given, expands[1:]) for rule in definition.jvps or rules]
+        self.dead_masks: list[Any] = [rule and caller(rule, *given) for rule in definition.dead]
         self.keeps: dict[tuple[bool, ...], Callable[..., Any] | None] = {}
         self.keep_x: Any = self.keep(True, *[False] * (len(self.inputs) - 1))
         if len(self.inputs) == 2:
@@ -317,14 +318,16 @@ def gives_constants(primitive: Primitive) -> bool:
     return primitive.kind == "nondifferentiable" and not primitive.definition.filled_in
 
 
-SHAPED = (Array, np.ndarray, np.generic, DeviceArray)
+ON_HOST = (Array, np.ndarray, np.generic)
+SHAPED = (*ON_HOST, DeviceArray)
+"""Classes that have a shape. That of arrays on devices is asked last: to ask takes a call."""
 
 
 def as_constant(x: Any) -> Any:
     """A constant operand as modes take it: a list as one array, another library's array by its numbers."""
     if isinstance(x, list | tuple):
         return stack_lists(x)
-    if isinstance(x, SHAPED) or x.__class__ in PLAIN or library_of(x) is not None:
+    if x.__class__ in PLAIN or isinstance(x, SHAPED) or library_of(x) is not None:
         return x
     if hasattr(x, "tocsr"):
         raise user_error(
@@ -338,17 +341,17 @@ def as_constant(x: Any) -> Any:
 def as_number(x: Any) -> Any:
     """As `as_constant`; an error names what is not a number."""
     constant = as_constant(x)
-    if constant is x and not isinstance(x, SHAPED) and x.__class__ not in PLAIN:
+    if constant is x and x.__class__ not in PLAIN and not isinstance(x, SHAPED):
         refuse_objects(x)
     return constant
 
 
 def as_operand(x: Any) -> Any:
     """An argument of a public function as a value or an array."""
-    if isinstance(x, SHAPED):
+    if isinstance(x, ON_HOST) or x.__class__ in ARRAY_CLASSES:
         return x
     x = as_number(x)
-    return x if isinstance(x, SHAPED) else np.asarray(x)
+    return x if isinstance(x, ON_HOST) or x.__class__ in ARRAY_CLASSES else np.asarray(x)
 
 
 def stack_lists(x: Any) -> Any:
@@ -360,8 +363,10 @@ def stack_lists(x: Any) -> Any:
     return TABLE["stack"].op(*map(stack_lists, x), axis=0)
 
 
-def read_list(x: Any, dtype: Any = None) -> np.ndarray:
-    """A list of numbers as an array; an error names what in it is not one."""
+def read_list(x: Any, dtype: Any = None) -> Any:
+    """A list of numbers, or an array, as a new array; an error names what in it is not a number."""
+    if ARRAY_CLASSES and isinstance(x, DeviceArray):
+        return x.copy() if dtype is None else x.astype(dtype)
     try:
         array = np.array(x, dtype)
     except (TypeError, ValueError, RuntimeError, BufferError):
@@ -375,47 +380,6 @@ def read_list(x: Any, dtype: Any = None) -> np.ndarray:
 def holds_value(x: Any) -> bool:
     """Whether x is a value or a list that holds one."""
     return any(map(holds_value, x)) if isinstance(x, list | tuple) else isinstance(x, Array)
-
-
-# The two functions below write the source of a one-line lambda and compile it. Few sources differ, so they are cached.
-
-
-@cache
-def _compile_lambda(source: str) -> Callable[..., Any]:
-    function: Callable[..., Any] = eval(
-        compile(source, __file__, "eval"), {"spec": Spec.of, "restore_axes": restore_axes}
-    )
-    return function
-
-
-def keeper(inputs: tuple[str, ...], names: tuple[str | None, ...]) -> Callable[..., Any]:
-    """`lambda x, y, out: (x, None)`: picks what a node saves."""
-
-    def pick(name: str | None) -> str:
-        if name is None:
-            return "None"
-        if not name.endswith("_spec"):
-            return name
-        value = name.removesuffix("_spec")
-        return f"tuple(map(spec, {value}))" if f"*{value}" in inputs else f"spec({value})"
-
-    signature = ", ".join(("out", *inputs))
-    return _compile_lambda(f"lambda {signature}: ({''.join(pick(n) + ', ' for n in names)})")
-
-
-def caller(rule: Callable[..., Any], wanted: tuple[str, ...], expands: Sequence[str] = ()) -> Callable[..., Any]:
-    """`lambda t, saved, params: rule(t, saved[0], params["axis"])`: calls a rule on what a node saved.
-
-    For the rule of a reduction, what is named in `expands` gets its reduced axes back.
-    """
-
-    def argument(name: str) -> str:
-        text = name if name == "t" else f"saved[{wanted.index(name)}]" if name in wanted else f"params[{name!r}]"
-        return f"restore_axes({text}, params)" if name in expands else text
-
-    arguments = ", ".join(map(argument, ("t", *needs(rule))))
-    call: Callable[..., Any] = _compile_lambda(f"lambda rule: lambda t, saved, params: rule({arguments})")(rule)
-    return call
 
 
 def restore_axes(reduced: Any, params: dict[str, Any]) -> Any:

@@ -48,6 +48,11 @@ class Spec(NamedTuple):
             size *= extent
         return size
 
+    @property
+    def nbytes(self) -> int:
+        """The number of bytes of all elements."""
+        return self.size * self.dtype.itemsize
+
     def __repr__(self) -> str:
         kind = "bool" if self.dtype.kind == "b" else f"{self.dtype.kind}{8 * self.dtype.itemsize}"
         return f"{kind}[{','.join(['?' if n == UNKNOWN else str(n) for n in self.shape])}]"

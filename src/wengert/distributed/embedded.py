@@ -59,7 +59,7 @@ class Embedded:
             return round_partial(results, options.transfer)
 
         count, total = len(self.shards), TreeSum(fan_in_of(programs[0].outputs), options.transfer)
-        largest = max([sum([s.size * s.dtype.itemsize for s in kind]) for kind in layout.kinds])
+        largest = max([sum([spec.nbytes for spec in kind]) for kind in layout.kinds])
         threads = min(parallel.num_threads(), count) if largest >= WORTH_A_THREAD else 1
         with CountLine(count, options.progress) as line:
             for partial in map(evaluate, range(count)) if threads == 1 else run_ahead(evaluate, count, threads):

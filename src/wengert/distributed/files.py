@@ -32,19 +32,11 @@ def cut_rows(length: int, rows: int) -> list[tuple[int, int]]:
     return [(a, min(a + rows, length)) for a in range(0, length, rows)] or [(0, 0)]
 
 
-class NpyFile:
-    """A `.npy` file. A shard is mapped to memory while a program runs on it, and takes none afterwards."""
+class ArrayFile:
+    """A file with one array, whose first axis counts the rows; `spec` is that of the array."""
 
-    def __init__(self, path: str):
-        self.path, self.name = path, os.path.basename(path)
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-        if not array.ndim or not array.flags.c_contiguous:
-            raise user_error(
-                ValueError,
-                f"{path!r} has an array {'with its first axis innermost' if array.ndim else 'without axes'}",
-                "np.save writes rows of an array that is C-contiguous: np.ascontiguousarray(x).",
-            )
-        self.length, self.offset, self.row_spec = len(array), int(array.offset), Spec.of(array)
+    def __init__(self, name: str, spec: Spec):
+        self.name, self.length, self.spec = name, spec.shape[0], spec
 
     def cuts(self, rows: int) -> list[tuple[int, int]]:
         """The shards, as the first and last row of each."""
@@ -52,53 +44,59 @@ class NpyFile:
 
     def specs(self, rows: int) -> Spec:
         """The spec of so many rows."""
-        return Spec((rows, *self.row_spec.shape[1:]), self.row_spec.dtype)
+        return Spec((rows, *self.spec.shape[1:]), self.spec.dtype)
+
+
+class NpyFile(ArrayFile):
+    """A `.npy` file. A shard is mapped to memory while a program runs on it, and takes none afterwards."""
+
+    def __init__(self, path: str):
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        if not array.ndim or not array.flags.c_contiguous:
+            raise user_error(
+                ValueError,
+                f"{path!r} has an array {'with its first axis innermost' if array.ndim else 'without axes'}",
+                "np.save writes rows of an array that is C-contiguous: np.ascontiguousarray(x).",
+            )
+        super().__init__(os.path.basename(path), Spec.of(array))
+        self.path, self.offset = path, int(array.offset)
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Some rows."""
         spec = self.specs(stop - start)
         if not spec.size:
             return np.empty(spec.shape, spec.dtype)
-        row = spec.size * spec.dtype.itemsize // (stop - start)
-        return np.memmap(self.path, spec.dtype, "r", self.offset + start * row, spec.shape)
+        return np.memmap(self.path, spec.dtype, "r", self.offset + start * self.specs(1).nbytes, spec.shape)
 
 
-class ZarrFile:
+class ZarrFile(ArrayFile):
     """An array of Zarr's; a shard is one or several of its chunks along the first axis."""
 
-    def __init__(self, path: str):
-        self.array = import_module("zarr").open_blocks(path, mode="r")
-        self.name, self.length = os.path.basename(path.rstrip(os.sep)), self.array.shape[0] if self.array.shape else 0
-        if not self.array.ndim:
-            raise user_error(ValueError, f"{path!r} has an array without axes")
-        self.row_spec = Spec(tuple(self.array.shape), np.dtype(self.array.dtype))
-
-    @staticmethod
-    def of(array: Any) -> ZarrFile:
-        """An array that is open already."""
-        file = ZarrFile.__new__(ZarrFile)
-        file.array, file.name, file.length = array, getattr(array, "name", None) or "array", array.shape[0]
-        file.row_spec = Spec(tuple(array.shape), np.dtype(array.dtype))
-        return file
+    def __init__(self, array: Any, name: str = ""):
+        self.array, name = array, name or getattr(array, "name", None) or "array"
+        if not array.ndim:
+            raise user_error(ValueError, f"{name!r} has an array without axes")
+        super().__init__(name, Spec(tuple(array.shape), np.dtype(array.dtype)))
 
     def cuts(self, rows: int) -> list[tuple[int, int]]:
         """The shards, of whole chunks."""
         chunk = max(1, self.array.chunks[0])
-        return cut_rows(self.length, max(chunk, rows // chunk * chunk))
-
-    def specs(self, rows: int) -> Spec:
-        """The spec of so many rows."""
-        return Spec((rows, *self.row_spec.shape[1:]), self.row_spec.dtype)
+        return super().cuts(max(chunk, rows // chunk * chunk))
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Some rows."""
         return np.asarray(self.array[start:stop])
 
 
+def open_zarr(path: str) -> ZarrFile:
+    """The array of Zarr's in a folder."""
+    return ZarrFile(import_module("zarr").open_array(path, mode="r"), os.path.basename(path.rstrip(os.sep)))
+
+
 class ParquetFile:
     """A Parquet file: a shard is one or several of its row groups, a dict of columns."""
 
-    row_spec = None
+    spec = None
 
     def __init__(self, path: str):
         self.path, self.name = path, os.path.basename(path)
@@ -136,5 +134,5 @@ class ParquetFile:
         return {name: table.column(name).to_numpy().astype(dtype, copy=False) for name, dtype in self.dtypes.items()}
 
 
-READERS: dict[str, Callable[[str], Any]] = {".npy": NpyFile, ".zarr": ZarrFile, ".parquet": ParquetFile}
+READERS: dict[str, Callable[[str], Any]] = {".npy": NpyFile, ".zarr": open_zarr, ".parquet": ParquetFile}
 """The files that can be read, by the endings of their names."""

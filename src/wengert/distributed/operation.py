@@ -19,6 +19,7 @@ from wengert.control.bodies import (
     Live,
     batch_body,
     check_operands,
+    control_primitive,
     gain_history,
     gradient_primitive,
     pull_body,
@@ -28,9 +29,8 @@ from wengert.control.bodies import (
 )
 from wengert.core.array import Array
 from wengert.core.axis_names import name_of_level
-from wengert.core.definition import Definition
 from wengert.core.levels import find_own, is_own, payloads, strip_level
-from wengert.core.primitive import Primitive, as_operand, register
+from wengert.core.primitive import Primitive, as_operand
 from wengert.core.spec import Spec
 from wengert.distributed.execution import run_on_values, run_plain
 from wengert.distributed.shards import RunOptions, Shards
@@ -71,20 +71,7 @@ def sum_in_mode(primitive: Primitive, top: Array, operands: tuple[Any, ...], par
     return push_sum(operands, params, top)
 
 
-DISTRIBUTED_SUM = Primitive(
-    Definition(
-        name="distributed_sum",
-        impl=run_sum,
-        kind="control",
-        inputs=("*operands",),
-        takes_params=True,
-        outputs=0,
-        spec=sum_spec,
-        in_mode=sum_in_mode,
-        vjp=lambda t, operands: None,
-    )
-)
-register(DISTRIBUTED_SUM)
+DISTRIBUTED_SUM = control_primitive("distributed_sum", run_sum, sum_spec, sum_in_mode)
 
 
 def apply_sum(operands: Sequence[Any], bodies: Sequence[Graph], params: dict[str, Any]) -> list[Any]:

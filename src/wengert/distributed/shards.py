@@ -103,17 +103,18 @@ class Shards:
         with self.lock:
             if self.layout is None:
                 known = {
-                    i: self.known_contents(shard) for i, shard in enumerate(self.shards) if shard.specs is not None
+                    i: known_contents(shard.specs) for i, shard in enumerate(self.shards) if shard.specs is not None
                 }
                 missing = [i for i in range(len(self)) if i not in known]
                 known |= dict(zip(missing, describe(missing) if missing else (), strict=True))
                 self.layout = join_contents([shard.name for shard in self.shards], [known[i] for i in range(len(self))])
             return self.layout
 
-    def known_contents(self, shard: Shard) -> Contents:
-        """The contents of a shard whose specs are known."""
-        specs, structure = tree.flatten(shard.specs, is_leaf=lambda x: isinstance(x, Spec))
-        return Contents(structure, tuple(specs))
+
+def known_contents(specs: Any) -> Contents:
+    """The contents of a shard whose tree of specs is known."""
+    leaves, structure = tree.flatten(specs, is_leaf=lambda x: isinstance(x, Spec))
+    return Contents(structure, tuple(leaves))
 
 
 def join_contents(names: Sequence[str], contents: Sequence[Contents]) -> ShardLayout:

@@ -117,7 +117,7 @@ def open_leaf(leaf: Any, rows: int | None, path: str, whole: bool = False) -> Pi
 
         return open_collection(leaf, path)
     if is_zarr(leaf):
-        return read_rows(ZarrFile.of(leaf), rows, whole)
+        return read_rows(ZarrFile(leaf), rows, whole)
     if is_reader(leaf):
         raise user_error(TypeError, f"{path} is a function", "Pass a list: [make_shard] is one shard that it makes.")
     array = array_in_memory(leaf, path)
@@ -150,7 +150,7 @@ def open_files(name: str, rows: int | None, path: str, whole: bool) -> Pieces:
 
 def read_rows(file: Any, rows: int | None, whole: bool) -> Pieces:
     """The pieces of a file that can be read row by row."""
-    cuts = [(0, file.length)] if whole else file.cuts(rows or rows_of(file.row_spec) if rows or file.row_spec else None)
+    cuts = [(0, file.length)] if whole else file.cuts(rows or (rows_of(file.spec) if file.spec else None))
     return Pieces(
         [RowReader(file, a, b) for a, b in cuts],
         [f"{file.name} rows {a} to {b}" for a, b in cuts],
@@ -161,8 +161,7 @@ def read_rows(file: Any, rows: int | None, whole: bool) -> Pieces:
 
 def rows_of(spec: Spec) -> int:
     """How many rows of an array become one shard."""
-    row = Spec(spec.shape[1:], spec.dtype)
-    return max(1, ROWS // max(1, row.size * row.dtype.itemsize))
+    return max(1, ROWS // max(1, Spec(spec.shape[1:], spec.dtype).nbytes))
 
 
 def glob_signs(name: str) -> bool:

@@ -15,7 +15,7 @@ from wengert.core.errors import GradientError, TrackedValueError, user_error
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.distributed.execution import shard_layout
-from wengert.distributed.operation import DISTRIBUTED_SUM
+from wengert.distributed.operation import DISTRIBUTED_SUM, operands_first
 from wengert.distributed.shards import RunOptions, ShardLayout, Shards
 from wengert.distributed.sources import find_shards
 from wengert.graph.graph import Graph
@@ -153,8 +153,8 @@ class DistributedSum:
         for i, (body, _) in enumerate(closed):
             check_results(results[0], results[i], closed[0].body, body)
         captured, bodies = share_captured(closed)
-        ordered = [move_captured(body, len(leaves), len(captured)) for body in bodies]
-        return results[0], tuple(ordered), captured
+        arrays = len(layout.kinds[0])
+        return results[0], tuple([operands_first(body, len(leaves), arrays) for body in bodies]), captured
 
     def evaluate(self, params: tuple[Any, ...], shard: Any) -> Any:
         """What is added up, for one shard."""
@@ -224,9 +224,3 @@ def check_results(first: tree.Structure, result: tree.Structure, example: Graph,
             f"The function returns {first!r} {specs} for one shard, and {result!r} {others} for another",
             "What is added must not depend on the number of rows: sum over them.",
         )
-
-
-def move_captured(body: Graph, count: int, captured: int) -> Graph:
-    """A body with the captured values, its last inputs, among the operands, which come before the arrays of a shard."""
-    inputs, first = body.inputs, len(body.inputs) - captured
-    return Graph([*inputs[:count], *inputs[first:], *inputs[count:first]], body.outputs)

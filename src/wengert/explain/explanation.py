@@ -6,11 +6,12 @@ from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 
 from wengert.core.errors import GradientError, user_error
+from wengert.core.spec import Spec
 from wengert.core.tree import flatten
 from wengert.explain.recorder import Recording, record_run
 from wengert.explain.steps import TraceStep, steps
@@ -21,6 +22,7 @@ from wengert.transforms.gradients import grad
 __all__ = ["explain"]
 
 Mode = Literal["reverse", "forward", "both", "hvp"]
+MODES: tuple[Mode, ...] = get_args(Mode)
 Writer = TypeVar("Writer", bound=Callable)
 
 FORMATS: dict[str, Callable] = {}
@@ -135,8 +137,8 @@ def explain(f: Callable, *args: Any, mode: Mode = "reverse", seed: Any = None, *
     >>> [step.title for step in explanation.steps]
     ['x', 'v1', 'v2']
     """
-    if mode not in ("reverse", "forward", "both", "hvp"):
-        raise user_error(ValueError, f"explain: mode={mode!r}", "The modes are 'reverse', 'forward', 'both' and 'hvp'.")
+    if mode not in MODES:
+        raise user_error(ValueError, f"explain: mode={mode!r}", f"The modes are {', '.join(map(repr, MODES))}.")
     recording = record_run(f, *args, **kwargs) if mode != "hvp" else record_gradient(f, *args, **kwargs)
     if recording.inputs and not any(map(is_smooth, recording.inputs)):
         raise user_error(
@@ -164,7 +166,7 @@ def record_gradient(f: Callable, *args: Any, **kwargs: Any) -> Recording:
 
 def is_smooth_leaf(x: Any) -> bool:
     """Whether an argument is made of floating-point numbers."""
-    return np.asarray(getattr(x, "value", x)).dtype.kind in "fc"
+    return Spec.of(x).dtype.kind in "fc"
 
 
 def is_smooth(node: Node) -> bool:

@@ -70,9 +70,9 @@ class Node:
     def nbytes(self) -> int:
         """The bytes of the value, of all outputs if there are several."""
         if self.spec.__class__ is Spec:
-            size: int = self.spec.size * self.spec.dtype.itemsize
-            return size
-        return sum([spec.size * spec.dtype.itemsize for spec in self.spec])
+            nbytes: int = self.spec.nbytes
+            return nbytes
+        return sum([spec.nbytes for spec in self.spec])
 
     @property
     def operand(self) -> Operand:

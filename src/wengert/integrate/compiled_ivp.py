@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from wengert.control.closures import bottom
 from wengert.core.errors import GradientError, TrackedValueError, user_error
+from wengert.core.levels import bottom_array
 from wengert.integrate.flow import EXPLICIT, ROSENBROCK, Method, make_result, stopped_error
 from wengert.integrate.traced_ivp import OPTIONS, solve_in_graph
 
@@ -92,7 +92,7 @@ def solve_compiled(
             raise
         history.is_traceable = False
         return None
-    if np.any(bottom(failed)):
+    if np.any(bottom_array(failed)):
         if is_ours:
             raise stopped_error("Required step size is less than spacing between numbers.")
         return None
@@ -103,7 +103,7 @@ def is_in_order(span: tuple, points: Any) -> bool:
     """Whether points in time are inside the span and in its order; not if they, or the span, are batches."""
     if points is None:
         return True
-    start, end, times = bottom(span[0]), bottom(span[1]), bottom(points)
+    start, end, times = bottom_array(span[0]), bottom_array(span[1]), bottom_array(points)
     if np.ndim(start) or np.ndim(end) or np.ndim(times) != 1:
         return False
     forward = 1.0 if end >= start else -1.0

@@ -21,7 +21,7 @@ from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.axis_names import name_of_level
 from wengert.core.errors import user_line
-from wengert.core.levels import is_own
+from wengert.core.levels import bottom_array, is_own
 from wengert.core.primitive import Primitive, as_operand
 from wengert.core.spec import Spec
 from wengert.integrate.continuous_adjoint import SmoothArrays
@@ -131,7 +131,7 @@ class Integral(Call):
 
     def integrand_at(self, x: Any, args: tuple) -> Any:
         """The integrand at a limit; zero at infinity, where it must vanish for the integral to exist."""
-        return 0.0 if np.isinf(innermost_array(x)) else as_operand(self.func(x, *args))
+        return 0.0 if np.isinf(bottom_array(x)) else as_operand(self.func(x, *args))
 
     def integral(self, func: Callable, a: Any, b: Any, args: tuple) -> Any:
         return quad(func, a, b, args, **self.options)[0]
@@ -214,10 +214,3 @@ def point_between(a: float, b: float) -> float:
     if np.isfinite(a) and np.isfinite(b):
         return 0.5 * (a + b)
     return a + 1.0 if np.isfinite(a) else b - 1.0 if np.isfinite(b) else 0.5
-
-
-def innermost_array(x: Any) -> Any:
-    """The plain array inside a value."""
-    while isinstance(x, Array):
-        x = x.value
-    return x

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.devices import DeviceArray, make_on, move
+from wengert.core.devices import DeviceArray, as_payload, make_on, move
 from wengert.core.errors import user_error
 from wengert.core.foreign import read_dlpack
 from wengert.core.foreign_keywords import refuse_sizes
@@ -47,7 +47,7 @@ def creation(function: Callable[..., Any], example: str = "", is_uniform: bool =
             raise
         if isinstance(made, tuple):  # linspace(retstep=True)
             return adopt_array(made[0], requires_grad), *made[1:]
-        if is_uniform and made.size and recording.current_trace() is not None:
+        if recording.active and is_uniform and made.size and recording.current_trace() is not None:
             made = np.broadcast_to(made[(0,) * made.ndim], made.shape)
         return adopt_array(made, requires_grad)
 
@@ -100,11 +100,12 @@ def asarray(
             obj if dtype is None and not copy else astype(obj, obj.dtype if dtype is None else dtype, copy=bool(copy))
         )
     obj = obj if isinstance(obj, list | tuple) else as_constant(obj)
-    if isinstance(obj, DeviceArray):
-        value: Any = obj if dtype is None else obj.astype(dtype, copy=False)
-        value = value.copy() if value is obj and copy is not False else value
+    if copy is not False:
+        value = read_list(obj, dtype)
+    elif isinstance(obj, DeviceArray):
+        value = as_payload(obj, dtype)
     else:
-        value = np.asarray(obj, dtype=dtype, copy=False) if copy is False else read_list(obj, dtype)
+        value = np.asarray(obj, dtype=dtype, copy=False)
     return adopt_array(value if device is None else move(value, device), requires_grad)
 
 

@@ -340,11 +340,7 @@ def tensor(
             return value
     if is_masked(data):
         refuse_subclass(data)
-    data = data if isinstance(data, list | tuple) else as_constant(data)
-    if isinstance(data, DeviceArray):
-        numbers = data.copy() if dtype is None else data.astype(dtype)
-    else:
-        numbers = read_list(data, dtype)
+    numbers = read_list(data if isinstance(data, list | tuple) else as_constant(data), dtype)
     return adopt_array(numbers if device is None else move(numbers, device), requires_grad)
 
 

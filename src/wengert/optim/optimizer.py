@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from wengert.core.errors import user_error
-from wengert.core.levels import numpy_of
 from wengert.modes import recording
+from wengert.modes.forward import zeros_like
 from wengert.modes.guards import note_change
 from wengert.modes.tensor import Tensor
 from wengert.optim.groups import ParameterGroup
@@ -74,7 +74,7 @@ class Optimizer:
             if set_to_none:
                 p.grad = None
             elif p.grad is not None:
-                p.grad = numpy_of(p).zeros(p.shape, p.dtype)
+                p.grad = zeros_like(p)
 
     def step(self, closure: Callable[..., Any] | None = None) -> Any:
         """Update the parameters from their gradients, which a `closure` may compute first; returns its loss."""

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wengert.core.levels import bottom_array, numpy_of
+from wengert.core.levels import bottom_array
 from wengert.modes import recording
+from wengert.modes.forward import zeros_like
 from wengert.modes.tensor import Tensor
 from wengert.structure.flat_tree import FlatTree
 
@@ -26,7 +27,7 @@ class ParameterVector:
 
     def gradient(self) -> np.ndarray:
         """A copy of the gradients; zeros for parameters without one."""
-        grads = [numpy_of(p).zeros(p.shape, p.dtype) if p.grad is None else bottom_array(p.grad) for p in self.params]
+        grads = [zeros_like(p) if p.grad is None else bottom_array(p.grad) for p in self.params]
         return self.flat.vector(grads).copy()
 
     def assign(self, vector: np.ndarray) -> None:

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from importlib import import_module
 from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,7 +18,34 @@ PAUSE = 0.1
 """Seconds between updates of the line."""
 
 
-class Watch:
+class LiveLine:
+    """A line that shows progress in a `with` block; none without `progress`, which may be a console of rich."""
+
+    def __init__(self, progress: Any):
+        self.live: Any = live_line(progress) if progress else None
+        self.shown = 0.0
+
+    def __enter__(self) -> Self:
+        if self.live is not None:
+            self.live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.live is not None:
+            self.live.stop()
+            if not self.live.console.is_terminal:
+                self.live.console.line()
+
+    def is_due(self, last: bool = False) -> bool:
+        """Whether it is time to write the line; the last one is always written."""
+        now = perf_counter()
+        if self.live is None or (now - self.shown < PAUSE and not last):
+            return False
+        self.shown = now
+        return True
+
+
+class Watch(LiveLine):
     """Called at each iteration with the point.
 
     `measure` gives its value and gradient if they are known, and the number of evaluations so far.
@@ -32,22 +59,11 @@ class Watch:
         progress: Any,
         measure: Callable[[np.ndarray], tuple[float | None, np.ndarray | None, int]],
     ):
+        super().__init__(progress)
         self.title, self.variables, self.callback, self.measure = title, variables, callback, measure
         self.wants_result = callback is not None and parameter_names(callback) == ["intermediate_result"]
-        self.iteration, self.began, self.shown = 0, perf_counter(), 0.0
+        self.iteration, self.began = 0, perf_counter()
         self.point: np.ndarray | None = None
-        self.live = live_line(progress) if progress else None
-
-    def __enter__(self) -> Watch:
-        if self.live is not None:
-            self.live.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.live is not None:
-            self.live.stop()
-            if not self.live.console.is_terminal:
-                self.live.console.line()
 
     def __call__(self, x: np.ndarray, *_: Any) -> None:
         self.iteration += 1
@@ -66,12 +82,9 @@ class Watch:
 
     def show(self, x: np.ndarray, last: bool = False) -> None:
         """Write the line, if it is time to."""
-        now = perf_counter()
-        if self.live is None or (now - self.shown < PAUSE and not last):
-            return
-        self.shown = now
-        text = import_module("rich.text").Text(self.line(x, now - self.began))
-        self.live.update(text, refresh=True)
+        if self.is_due(last):
+            text = import_module("rich.text").Text(self.line(x, self.shown - self.began))
+            self.live.update(text, refresh=True)
 
     def line(self, x: np.ndarray, seconds: float) -> str:
         """The line of progress."""

@@ -23,7 +23,7 @@ from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import LEAF, Branch, Structure, flatten, is_alike, leaf_paths, unflatten
 from wengert.core.tree import map as map_tree
 from wengert.modes import recording
-from wengert.modes.forward import Dual
+from wengert.modes.forward import Dual, zeros_like
 from wengert.modes.symbolic import Symbol
 from wengert.modes.taylor import Jet, Series
 from wengert.modes.tensor import Tensor
@@ -255,7 +255,7 @@ def hand_out_all(cotangents: Sequence[Any], inputs: Sequence[Any], given: Any, t
     results = []
     for t, x in zip(cotangents, inputs, strict=True):
         if t is None:
-            t = numpy_of(x).zeros(x.shape, x.dtype)
+            t = zeros_like(x)
         t = hand_out(t, isinstance(x, Array) and has_user_tensor(x), given)
         if t.__class__ is np.ndarray:
             if id(t) in taken_ids:

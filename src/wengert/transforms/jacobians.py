@@ -14,6 +14,7 @@ from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.levels import has_user_tensor, numpy_of
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten
+from wengert.modes.forward import zeros_like
 from wengert.ops.shape.joining import stack
 from wengert.ops.shape.reshaping import moveaxis, reshape
 from wengert.transforms.boundary import Argnums, Arguments, P, flatten_arrays, hand_out, unflatten_arrays
@@ -169,8 +170,7 @@ class Jacobian(TransformedFunction[P]):
 
         def run(cotangents: Sequence[Any]) -> list[Any]:
             found = tape.pull(results, cotangents, retain=True)
-            pairs = zip(found, chosen.leaves, strict=True)
-            return [numpy_of(x).zeros(x.shape, x.dtype) if t is None else t for t, x in pairs]
+            return [zeros_like(x) if t is None else t for t, x in zip(found, chosen.leaves, strict=True)]
 
         return split_blocks(run_each(run, basis(results, specs), self.chunk_size), specs, structure, chosen)
 

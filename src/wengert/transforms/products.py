@@ -10,10 +10,10 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.definition import needs
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import bottom_array, has_user_tensor, is_own, new_level, numpy_of
+from wengert.core.levels import bottom_array, has_user_tensor, is_own, new_level
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.spec import Spec
-from wengert.modes.forward import Dual
+from wengert.modes.forward import Dual, zeros_like
 from wengert.modes.in_place import snapshot
 from wengert.modes.tape import TapeNode, sort_reachable
 from wengert.ops.elementwise.complex_numbers import conj
@@ -129,7 +129,7 @@ def linear_transpose(f: Callable[..., Any], *primals: Any, **kwargs: Any) -> Cal
     (array([4., 2., 0.]),)
     """
     chosen = all_arguments("linear_transpose", primals, kwargs)
-    inputs, chosen.leaves = chosen.leaves, [numpy_of(x).zeros(x.shape, x.dtype) for x in chosen.leaves]
+    inputs, chosen.leaves = chosen.leaves, [zeros_like(x) for x in chosen.leaves]
     tape, cotangents_of, pull = record_function(f, chosen)
     leaves = flatten_arrays(tape.result)[0]
     for node in sort_reachable([y.node for y in leaves if has_node(y, tape)]):

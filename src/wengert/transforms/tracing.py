@@ -10,7 +10,7 @@ import numpy as np
 from wengert.control.checks import attach_checks
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import is_own, new_level, numpy_of, strip_level
+from wengert.core.levels import is_own, new_level, strip_level
 from wengert.core.primitive import OUTPUT, SHAPED, as_operand
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
@@ -19,6 +19,7 @@ from wengert.graph.graph import Graph, is_traced
 from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, make_constant, topological_order
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass, conform
+from wengert.modes.forward import zeros_like
 from wengert.modes.symbolic import Symbol
 from wengert.modes.tape import Leaf, TapeNode, output_nodes
 from wengert.modes.taped_trace import TapedTrace
@@ -180,7 +181,7 @@ def gradients(ys: Any, xs: Sequence[Symbol] | Symbol, grad_ys: Any = None) -> An
                 because="derivatives need floating-point numbers.",
             )
     found = pull_nodes([y.node for y in outs], seeds, [x.node for x in wanted], outs[0])
-    results = [numpy_of(x).zeros(x.shape, x.dtype) if t is None else t for x, t in zip(wanted, found, strict=True)]
+    results = [zeros_like(x) if t is None else t for x, t in zip(wanted, found, strict=True)]
     results = [t if isinstance(t, Symbol) else Symbol(make_constant(t), outs[0].level, outs[0].extra) for t in results]
     return results[0] if single else results
 

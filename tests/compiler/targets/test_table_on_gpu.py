@@ -32,9 +32,10 @@ def has_kernel(p: Primitive, dtype: str = "f8") -> bool:
     return p in expansion or p in (complex_lowering if dtype == "c16" else lowering)
 
 
-def is_defined(p: Primitive, dtype: str) -> bool:
-    """Whether devices agree on all results: the reciprocal of the integer 0 is what a processor makes of it."""
-    return (p.name, dtype) != ("reciprocal", "i8")
+def defined_arguments(p: Primitive, dtype: str) -> list:
+    """Arguments at boundaries without the integer 0 of `reciprocal`, whose result is what a processor makes of it."""
+    args = crossed(p, dtype)
+    return [a[a != 0] for a in args] if (p.name, dtype) == ("reciprocal", "i8") else args
 
 
 def groups(items: list, size: int = GROUP) -> list:
@@ -63,8 +64,8 @@ def runs(f, args: list) -> bool:
 @pytest.mark.parametrize("group", groups(ELEMENTWISE), ids=lambda g: f"{g[0].name} to {g[-1].name}")
 def test_elementwise_has_the_bits_of_the_processor(group, dtype):
     """At the boundaries of formulas, with NaN, infinities and zeros of both signs."""
-    group = [p for p in group if has_kernel(p, dtype) and is_defined(p, dtype)]
-    candidates = [(op_of(p), crossed(p, dtype)) for p in group]
+    group = [p for p in group if has_kernel(p, dtype)]
+    candidates = [(op_of(p), defined_arguments(p, dtype)) for p in group]
     found = [(f, args) for f, args in candidates if runs(f, args)]
     if not found:
         return
@@ -106,3 +107,9 @@ def test_cases(group):
             tolerance = 1e-13 if y.dtype.kind in "fc" else 0
             size = np.abs if p.name in UP_TO_SIGNS else np.asarray
             np.testing.assert_allclose(size(y), size(z), rtol=1e-12, atol=tolerance, err_msg=p.name)
+
+
+def test_most_operations_have_kernels():
+    """So most results above are compared by their bits."""
+    for dtype, share in (("f8", 0.6), ("c16", 0.25)):
+        assert sum(has_kernel(p, dtype) for p in ELEMENTWISE) > share * len(ELEMENTWISE)

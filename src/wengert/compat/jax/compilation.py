@@ -58,7 +58,7 @@ def jit(
             plain = [strip_arrays(a) for a in args], {key: strip_arrays(a) for key, a in kwargs.items()}
             return to_arrays(compiled(*plain[0], **plain[1]))
 
-    jitted.lower = lambda *args, **kwargs: Lowered(jitted, compiled, args, kwargs)  # type: ignore[attr-defined]
+    jitted.lower = lambda *args, **kwargs: Lowered(jitted, compiled, args, kwargs)  # type: ignore[attr-defined]  # functions may have attributes
     return jitted
 
 

@@ -27,7 +27,7 @@ def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:  
     call_with(lambda values: builtins.print(fmt.format(*values[0], **values[1])), (args, kwargs))
 
 
-def callback(function: Callable[..., Any], *args: Any, ordered: bool = False, **kwargs: Any) -> None:  # noqa: ARG001
+def callback(function: Callable[..., Any], *args: Any, ordered: bool = False, **kwargs: Any) -> None:  # noqa: ARG001  # of JAX: callbacks run in order anyway
     """Call a function of Python's with values."""
 
     def run(values: Any) -> None:

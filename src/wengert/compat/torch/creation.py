@@ -126,7 +126,7 @@ class TensorType(type):
     def __call__(cls, *data: Any, device: Any = None) -> Any:
         check_device(device)
         if len(data) == 1 and isinstance(data[0], TorchValue) and data[0].dtype == get_default_dtype():  # type: ignore[attr-defined]  # a value
-            return data[0].detach()  # type: ignore[attr-defined]
+            return data[0].detach()  # type: ignore[attr-defined]  # a value
         return OfType("Tensor", get_default_dtype())(*data)
 
 

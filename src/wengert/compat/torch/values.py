@@ -108,8 +108,8 @@ def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: dic
 
 
 Tensor.process_unary = staticmethod(process_unary)  # type: ignore[method-assign]  # of the engine's
-Tensor.process_binary = staticmethod(process_binary)  # type: ignore[method-assign]
-Tensor.process = staticmethod(process)  # type: ignore[method-assign]
+Tensor.process_binary = staticmethod(process_binary)  # type: ignore[method-assign]  # the same
+Tensor.process = staticmethod(process)  # type: ignore[method-assign]  # the same
 
 
 class OtherMode(TorchValue):

@@ -28,7 +28,7 @@ class Conversion(Instructions):
     def is_for(self, operands: Sequence[Spec], out: Spec) -> bool:  # noqa: ARG002  # converts from all dtypes
         return out.dtype.kind in self.results
 
-    def write(self, operands: Sequence[Lanes], kind: str, params: dict[str, Any]) -> Lanes:  # noqa: ARG002
+    def write(self, operands: Sequence[Lanes], kind: str, params: dict[str, Any]) -> Lanes:  # noqa: ARG002  # those of all instructions
         (x,) = operands
         return to_integer(x, kind) if x.type.is_float and kind[0] == "i" and kind != "i1" else x.to(kind)
 

@@ -57,15 +57,10 @@ def memory_offsets(uses: Sequence[StateUse], outputs: Sequence[Spec]) -> list[in
     """Where the small ones have their part of the memory of a run, and the others none; and where the last one ends."""
     offsets = [0]
     for use in uses:
-        size = nbytes(outputs[use.output]) if use.output >= 0 else 0
+        size = outputs[use.output].nbytes if use.output >= 0 else 0
         end = offsets[-1] + aligned_size(size)
         offsets.append(end if 0 < size <= SMALL and end <= STACK else offsets[-1])
     return offsets
-
-
-def nbytes(spec: Spec) -> int:
-    """The size of an array."""
-    return spec.size * spec.dtype.itemsize
 
 
 class StateTable:
@@ -81,7 +76,7 @@ class StateTable:
         for i, (use, spec) in enumerate(zip(uses, self.specs, strict=True)):
             kind = use.kind(program, offsets[i + 1] > offsets[i])
             layout = id(spec.dtype), spec.ndim, self.shapes[i].ctypes.data
-            self.records[1 + i] = id(self.tensors[i]), 0, kind, *layout, *use[1:3], offsets[i], nbytes(spec)
+            self.records[1 + i] = id(self.tensors[i]), 0, kind, *layout, *use[1:3], offsets[i], spec.nbytes
 
     def update(self) -> None:
         """Note what is the case now, after all guards were found to hold."""

@@ -74,7 +74,7 @@ class ResultMemory:
 
     def __init__(self, spec: Spec):
         self.shape, self.dtype = spec.shape, spec.dtype
-        self.memory = memory_type(spec.size * spec.dtype.itemsize)
+        self.memory = memory_type(spec.nbytes)
 
     def write(self, address: int, value: Any) -> None:
         """Write the result."""

@@ -45,7 +45,7 @@ class OperandSource(NamedTuple):
     @property
     def nbytes(self) -> int:
         """Its size in memory."""
-        return 0 if self.spec is None else self.spec.size * self.spec.dtype.itemsize
+        return 0 if self.spec is None else self.spec.nbytes
 
 
 class Fallback(NamedTuple):

@@ -18,6 +18,7 @@ from wengert.core.aspects import Aspect
 from wengert.core.kinds import is_arithmetic
 from wengert.core.primitive import Primitive, plain_impl
 from wengert.graph.ir import Constant, Node, Operation
+from wengert.ops.reductions.axes import axes_of
 
 MOST_PRODUCTS = 20_000
 """The most pairs of elements for which it is tried whether a product has them."""
@@ -185,7 +186,7 @@ def write_arithmetic(writer: CodeWriter, node: Operation, args: Sequence[str]) -
 # Linear operations
 
 
-def joined(node: Operation, args: Sequence[str]) -> tuple[str, list[int]]:
+def join_operands(node: Operation, args: Sequence[str]) -> tuple[str, list[int]]:
     """The elements of all operands that are moved or added, as one list, and the indices of these operands.
 
     The others are indices, which must be known.
@@ -211,14 +212,14 @@ def run_numpy(node: Operation, live: Sequence[int], values: Sequence[np.ndarray]
     return np.asarray(node.primitive.impl(*full, **params)).ravel()
 
 
-def result(node: Operation, text: str) -> str:
+def as_result(node: Operation, text: str) -> str:
     """An expression of a list, as a number if the shape is ()."""
     return text if node.shape else f"{text}[0]"
 
 
 def write_move(writer: CodeWriter, node: Operation, args: Sequence[str]) -> str:
     """An operation that only moves elements: run on their numbers, it says where each comes from."""
-    source, live = joined(node, args)
+    source, live = join_operands(node, args)
     sizes = np.cumsum([0, *[node.args[i].size for i in live]])
     numbers = [
         np.arange(start + 1, start + 1 + node.args[i].size, dtype=float).reshape(node.args[i].shape)
@@ -241,7 +242,7 @@ def basis(shape: tuple[int, ...], i: int) -> np.ndarray:
 
 def write_linear(writer: CodeWriter, node: Operation, args: Sequence[str]) -> str:
     """A linear operation: run on arrays with a single one in them, it says with which weights elements are added."""
-    source, live = joined(node, args)
+    source, live = join_operands(node, args)
     rows: list[list[float]] = [[] for _ in range(node.size)]
     start = 0
     for k, i in enumerate(live):
@@ -252,7 +253,7 @@ def write_linear(writer: CodeWriter, node: Operation, args: Sequence[str]) -> st
             for o in np.flatnonzero(out):
                 rows[o] += [start + e, float(out[o])]
         start += node.args[i].size
-    return result(node, f"weigh({source}, {writer.table(rows)})")
+    return as_result(node, f"weigh({source}, {writer.table(rows)})")
 
 
 def write_bilinear(writer: CodeWriter, node: Operation, args: Sequence[str]) -> str:
@@ -269,7 +270,7 @@ def write_bilinear(writer: CodeWriter, node: Operation, args: Sequence[str]) -> 
             for o in np.flatnonzero(out):
                 rows[o] += [i, j, float(out[o])]
     lists = [name if a.shape else f"[{name}]" for name, a in zip(args, node.args, strict=True)]
-    return result(node, f"contract({lists[0]}, {lists[1]}, {writer.table(rows)})")
+    return as_result(node, f"contract({lists[0]}, {lists[1]}, {writer.table(rows)})")
 
 
 def write_matrix_product(writer: CodeWriter, node: Operation, args: Sequence[str]) -> str:
@@ -282,7 +283,7 @@ def write_matrix_product(writer: CodeWriter, node: Operation, args: Sequence[str
     rows = [
         [int(n) for pair in zip(row, column, strict=True) for n in (*pair, 1)] for row in left for column in right.T
     ]
-    return result(node, f"contract({args[0]}, {args[1]}, {writer.table(rows)})")
+    return as_result(node, f"contract({args[0]}, {args[1]}, {writer.table(rows)})")
 
 
 # Operations along axes
@@ -291,8 +292,7 @@ def write_matrix_product(writer: CodeWriter, node: Operation, args: Sequence[str
 def axis_groups(node: Operation) -> list[list[int]]:
     """For each element of a reduction, the indices of the elements that it is made of."""
     x = node.args[0]
-    axis = node.params.get("axis")
-    axes = tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    axes = axes_of(x, node.params.get("axis"))
     kept = tuple(i for i in range(x.ndim) if i not in axes)
     rows = np.transpose(np.arange(x.size).reshape(x.shape), kept + axes)
     groups: list[list[int]] = rows.reshape(math.prod([x.shape[i] for i in kept]), -1).tolist()
@@ -308,7 +308,7 @@ def fold(template: str) -> Form:
         body = template.format(**params)
         if not node.args[0].shape:
             return f"((list) => {body})([{args[0]}])"
-        return result(node, f"reduce({args[0]}, {writer.table(axis_groups(node))}, (list) => {body})")
+        return as_result(node, f"reduce({args[0]}, {writer.table(axis_groups(node))}, (list) => {body})")
 
     return form
 
@@ -324,6 +324,6 @@ def write_along(template: str) -> Form:
 
     def form(writer: CodeWriter, node: Operation, args: Sequence[str]) -> str:
         source = args[0] if node.args[0].shape else f"[{args[0]}]"
-        return result(node, f"along({source}, {writer.table(axis_groups(node))}, (list) => {template})")
+        return as_result(node, f"along({source}, {writer.table(axis_groups(node))}, (list) => {template})")
 
     return form

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.array import Array
+from wengert.core.levels import bottom_array
 from wengert.explain.live.javascript import CodeWriter, NoForm, literal
 from wengert.graph.ir import Input, Node, Operation, topological_order
 from wengert.modes.symbolic import Symbol
@@ -66,8 +66,7 @@ def write_output(writer: CodeWriter, out: Any) -> str:
     if isinstance(out, Symbol):
         node: Node = out.value
         return writer.name(node)
-    while isinstance(out, Array):
-        out = out.value
+    out = bottom_array(out)
     if out is None or isinstance(out, tuple | list):
         return "null"
     x = np.asarray(out)

@@ -107,7 +107,7 @@ def loop_schedule(explanation: Explanation) -> str | None:
 
 def drop_empty(columns: dict[str, list]) -> dict[str, list]:
     """Columns without those of arrays, if there are none."""
-    return {name: column for name, column in columns.items() if "rray" not in name or any(column)}
+    return {name: column for name, column in columns.items() if not name.lower().endswith("array") or any(column)}
 
 
 def embed_data(data: Any) -> str:

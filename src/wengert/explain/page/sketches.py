@@ -10,6 +10,7 @@ from wengert.explain.page.timeline import Timeline
 from wengert.graph.ir import Operation
 from wengert.ops.contraction import products
 from wengert.ops.reductions import sums
+from wengert.ops.reductions.axes import axes_of
 from wengert.ops.signal import convolution
 
 MOST = 2000
@@ -47,13 +48,11 @@ def sketches(timeline: Timeline) -> dict[int, dict[str, Any]]:
         operands = [a for a in node.args if a.dtype is not None]
         if not any(a.shape for a in (node, *operands)) or not operands or len(operands) > MOST_OPERANDS:
             continue
-        axis = node.params.get("axis")
-        axes = list(range(operands[0].ndim)) if axis is None else [axis] if isinstance(axis, int) else list(axis)
         kind = sketch.of(node.primitive)
         found[i] = {
             "kind": kind,
             "operands": [[timeline.formulas.by_name(a).text[:12], list(a.shape)] for a in operands],
             "shape": list(node.shape),
-            "axes": axes if kind == "reduction" else [],
+            "axes": list(axes_of(operands[0], node.params.get("axis"))) if kind == "reduction" else [],
         }
     return found

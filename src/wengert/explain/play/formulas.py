@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.explain.explanation import Mode, explain
+from wengert.explain.explanation import MODES, Mode, explain
 from wengert.explain.reading.expressions import expression
 from wengert.explain.reading.tokens import ExpressionError
 
@@ -17,7 +17,6 @@ LARGEST = 4096
 """The most elements of a value."""
 DEFAULT = 1.0
 """The value of a variable that has none yet."""
-MODES: tuple[Mode, ...] = ("reverse", "forward", "both", "hvp")
 
 
 def answer(request: Any) -> dict[str, Any]:

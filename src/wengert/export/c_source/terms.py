@@ -38,7 +38,7 @@ class CCode(Code):
         text = literal(value, type)
         return Term(self, text, type, (), UNARY if text[0] == "-" else ATOM)
 
-    def intrinsic(self, name: str, type: Type, *args: Lanes, overload: str = "") -> Term:  # noqa: ARG002
+    def intrinsic(self, name: str, type: Type, *args: Lanes, overload: str = "") -> Term:  # noqa: ARG002  # as LLVM's code has it
         return self.function(INTRINSICS[name] + ("f" if type.kind == "f32" else ""), type, args)
 
     def function(self, name: str, type: Type, args: Sequence[Lanes]) -> Term:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
+from wengert.core.devices import ARRAY_CLASSES
 from wengert.core.errors import user_error
 from wengert.core.facts import MOVES, PART
 from wengert.core.infer import data_dependent_shape
@@ -247,11 +248,10 @@ _winners = nondifferentiable(
 )
 
 
-def split_beside(x: Any, key: Any) -> tuple[Index, list]:
-    """A key as an `Index` and the arrays for its holes: those of NumPy are copied to the device of x."""
-    index, indices = split_key(key)
-    xp = numpy_of(x) if indices else np
-    return index, indices if xp is np else [xp.asarray(i) if isinstance(i, np.ndarray) else i for i in indices]
+def copy_beside(x: Any, indices: list) -> list:
+    """Indices of which arrays of NumPy are copied to the device of x."""
+    xp = numpy_of(x) if ARRAY_CLASSES else np
+    return indices if xp is np else [xp.asarray(i) if isinstance(i, np.ndarray) else i for i in indices]
 
 
 def getitem(x: Any, key: Any) -> Any:
@@ -261,8 +261,8 @@ def getitem(x: Any, key: Any) -> Any:
     array([[2, 0],
            [5, 3]])
     """
-    index, indices = split_beside(x, key)
-    return gather(x, *indices, key=index) if indices else _getitem(x, key=index)
+    index, indices = split_key(key)
+    return gather(x, *copy_beside(x, indices), key=index) if indices else _getitem(x, key=index)
 
 
 def set_at(x: Any, key: Any, v: Any, reuse: bool = False) -> Any:
@@ -271,7 +271,7 @@ def set_at(x: Any, key: Any, v: Any, reuse: bool = False) -> Any:
     >>> set_at(np.zeros(3), [0, 2, 2], [1.0, 2.0, 3.0])
     array([1., 0., 3.])
     """
-    index, indices = split_beside(x, key)
+    index, indices = split_key(key)
     if isinstance(v, list | tuple):
         v = as_operand(v)
     if isinstance(v, Array) and v.dtype.kind in "fc" and as_operand(x).dtype.kind not in "fc":
@@ -281,7 +281,7 @@ def set_at(x: Any, key: Any, v: Any, reuse: bool = False) -> Any:
             f"gradient",
             "Make the array floating-point first: x = x.astype(float).",
         )
-    return _set_at(x, v, *indices, key=index, reuse=reuse)
+    return _set_at(x, v, *copy_beside(x, indices), key=index, reuse=reuse)
 
 
 def add_at(x: Any, key: Any, v: Any) -> Any:
@@ -290,5 +290,5 @@ def add_at(x: Any, key: Any, v: Any) -> Any:
     >>> add_at(np.zeros(3), [0, 2, 2], [1.0, 2.0, 3.0])
     array([1., 0., 5.])
     """
-    index, indices = split_beside(x, key)
-    return _add_at(x, as_operand(v) if isinstance(v, list | tuple) else v, *indices, key=index)
+    index, indices = split_key(key)
+    return _add_at(x, as_operand(v) if isinstance(v, list | tuple) else v, *copy_beside(x, indices), key=index)

@@ -13,7 +13,8 @@ from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import divide, multiply, negative
 from wengert.ops.elementwise.choices import maximum, minimum, where
 from wengert.ops.elementwise.exponential import power
-from wengert.ops.indexing.subscripts import add_at, getitem, refuse_more_axes, set_at, split_beside
+from wengert.ops.indexing.key import split_key
+from wengert.ops.indexing.subscripts import add_at, copy_beside, getitem, refuse_more_axes, set_at
 from wengert.ops.reductions import extremes
 from wengert.ops.reductions.cumulative import prod
 from wengert.ops.shape.reshaping import broadcast_to, reshape
@@ -89,7 +90,8 @@ def _update(x: Any, key: Any, op: Callable, v: Any) -> Any:
 
     Where indices repeat, in rounds: the first occurrence of each index, then the second, and so on.
     """
-    x, (index, indices) = as_operand(x), split_beside(x, key)
+    x, (index, indices) = as_operand(x), split_key(key)
+    indices = copy_beside(x, indices)
     if not index.repeats or not any(i.ndim for i in indices):
         selected = getitem(x, key)
         refuse_more_axes(v, selected)

@@ -117,7 +117,7 @@ def mean(
     if foreign:
         refuse_keywords(foreign)
     a = as_operand(a)
-    if where is True and dtype is None and out is None and a.dtype.kind in "fc" and a.size:
+    if where is True and dtype is None and out is None and a.dtype.kind in "fc" and 0 not in a.shape:
         return _mean(a, axis=axes_of(a, axis), keepdims=keepdims)
     total = sum(a, axis, dtype, out, keepdims, where=where)
     if where is True:

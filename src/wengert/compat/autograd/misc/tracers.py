@@ -22,7 +22,7 @@ class ConstGraphNode(Node):
 
     __slots__ = ("parents", "partial_fun")
 
-    def __init__(self, value: Any, fun: Any, args: Any, kwargs: Any, parent_argnums: Any, parents: Any):  # noqa: ARG002
+    def __init__(self, value: Any, fun: Any, args: Any, kwargs: Any, parent_argnums: Any, parents: Any):  # noqa: ARG002  # those of autograd
         self.parents = parents
         self.partial_fun = lambda live: fun(*subvals(args, zip(parent_argnums, live, strict=True)), **kwargs)
 

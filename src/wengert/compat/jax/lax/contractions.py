@@ -25,13 +25,13 @@ class Precision(Enum):
     DEFAULT, HIGH, HIGHEST = 0, 1, 2
 
 
-def dot(lhs: Any, rhs: Any, precision: Any = None, preferred_element_type: Any = None) -> Any:  # noqa: ARG001
+def dot(lhs: Any, rhs: Any, precision: Any = None, preferred_element_type: Any = None) -> Any:  # noqa: ARG001  # of JAX, where it says how a GPU rounds
     """The product of vectors or matrices."""
     out = to_array(wg.dot(array(lhs), array(rhs)))
     return out if preferred_element_type is None else out.astype(preferred_element_type)
 
 
-def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:  # noqa: ARG001
+def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:  # noqa: ARG001  # of JAX, where it says how a GPU rounds
     """The products of matrices in batches."""
     return to_array(wg.matmul(lhs, rhs))
 
@@ -40,7 +40,7 @@ def dot_general(
     lhs: Any,
     rhs: Any,
     dimension_numbers: Any,
-    precision: Any = None,  # noqa: ARG001
+    precision: Any = None,  # noqa: ARG001  # of JAX, where it says how a GPU rounds
     preferred_element_type: Any = None,
 ) -> Any:
     """The product of two arrays: ((contracted axes of each), (batch axes of each)).
@@ -98,7 +98,7 @@ def conv_general_dilated(
     dimension_numbers: Any = None,
     feature_group_count: int = 1,
     batch_group_count: int = 1,
-    precision: Any = None,  # noqa: ARG001
+    precision: Any = None,  # noqa: ARG001  # of JAX, where it says how a GPU rounds
     preferred_element_type: Any = None,
 ) -> Any:
     """The convolution of a batch of signals with filters, as in neural networks."""
@@ -132,7 +132,7 @@ def padding_of(
     return widths
 
 
-def conv(lhs: Any, rhs: Any, window_strides: Sequence[int], padding: str, precision: Any = None) -> Any:  # noqa: ARG001
+def conv(lhs: Any, rhs: Any, window_strides: Sequence[int], padding: str, precision: Any = None) -> Any:  # noqa: ARG001  # of JAX, where it says how a GPU rounds
     """A convolution of signals (batch, channels, ...) with filters (filters, channels, ...)."""
     return conv_general_dilated(lhs, rhs, window_strides, padding)
 
@@ -144,7 +144,7 @@ def conv_with_general_padding(
     padding: Any,
     lhs_dilation: Any = None,
     rhs_dilation: Any = None,
-    precision: Any = None,  # noqa: ARG001
+    precision: Any = None,  # noqa: ARG001  # of JAX, where it says how a GPU rounds
 ) -> Any:
     """A convolution with other paddings."""
     return conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation)

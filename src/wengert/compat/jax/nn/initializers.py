@@ -30,12 +30,12 @@ TRUNCATED_STD = 0.87962566103423978
 """The standard deviation of a normal number between -2 and 2."""
 
 
-def zeros(key: Any, shape: Sequence[int], dtype: Any = float) -> Any:  # noqa: ARG001
+def zeros(key: Any, shape: Sequence[int], dtype: Any = float) -> Any:  # noqa: ARG001  # as all initialisers
     """Zeros."""
     return to_array(np.zeros(shape, dtype))
 
 
-def ones(key: Any, shape: Sequence[int], dtype: Any = float) -> Any:  # noqa: ARG001
+def ones(key: Any, shape: Sequence[int], dtype: Any = float) -> Any:  # noqa: ARG001  # as all initialisers
     """Ones."""
     return to_array(np.ones(shape, dtype))
 

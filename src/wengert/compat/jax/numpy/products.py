@@ -16,7 +16,7 @@ def lift_product(function: Any) -> Any:
     lifted = lift(function)
 
     @wraps(function)
-    def product(*operands: Any, precision: Any = None, preferred_element_type: Any = None, **options: Any) -> Any:  # noqa: ARG001
+    def product(*operands: Any, precision: Any = None, preferred_element_type: Any = None, **options: Any) -> Any:  # noqa: ARG001  # of JAX, where they say how a GPU rounds
         out = lifted(*operands, **options)
         return out if preferred_element_type is None else out.astype(preferred_element_type)
 

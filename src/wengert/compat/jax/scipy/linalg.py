@@ -17,18 +17,18 @@ __all__ = sorted([*NAMES.split(), "cho_factor", "cho_solve", "cholesky", "eigh",
 __getattr__ = without(__name__, ABSENT)
 
 
-def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:  # noqa: ARG001
+def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:  # noqa: ARG001  # of SciPy, which JAX ignores too
     """The Cholesky factor, upper unless `lower`."""
     factor = wg.linalg.cholesky(a)
     return to_array(factor if lower else wg.conj(wg.matrix_transpose(factor)))
 
 
-def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:  # noqa: ARG001
+def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:  # noqa: ARG001  # of SciPy, which JAX ignores too
     """The Cholesky factor, and whether it is the lower one, for `cho_solve`."""
     return cholesky(a, lower), lower
 
 
-def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:  # noqa: ARG001
+def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:  # noqa: ARG001  # of SciPy, which JAX ignores too
     """The solution of a x = b from the factor of a."""
     return to_array(wg.linalg.cho_solve(c_and_lower, b))
 
@@ -37,10 +37,10 @@ def solve(
     a: Any,
     b: Any,
     lower: bool = False,  # noqa: ARG001  # the matrix is symmetric
-    overwrite_a: bool = False,  # noqa: ARG001
-    overwrite_b: bool = False,  # noqa: ARG001
-    debug: bool = False,  # noqa: ARG001
-    check_finite: bool = True,  # noqa: ARG001
+    overwrite_a: bool = False,  # noqa: ARG001  # of SciPy, which JAX ignores too
+    overwrite_b: bool = False,  # noqa: ARG001  # of SciPy, which JAX ignores too
+    debug: bool = False,  # noqa: ARG001  # of SciPy, which JAX ignores too
+    check_finite: bool = True,  # noqa: ARG001  # of SciPy, which JAX ignores too
     assume_a: str = "gen",
 ) -> Any:
     """The solution of a x = b."""
@@ -58,7 +58,7 @@ def eigh(a: Any, b: Any = None, lower: bool = True, eigvals_only: bool = False, 
     return to_arrays(wg.linalg.eigvalsh(a, uplo) if eigvals_only else tuple(wg.linalg.eigh(a, uplo)))
 
 
-def qr(a: Any, overwrite_a: bool = False, lwork: Any = None, mode: str = "full", pivoting: bool = False) -> Any:  # noqa: ARG001
+def qr(a: Any, overwrite_a: bool = False, lwork: Any = None, mode: str = "full", pivoting: bool = False) -> Any:  # noqa: ARG001  # of SciPy, which JAX ignores too
     """The factors of a QR decomposition."""
     if pivoting:
         raise NotImplementedError("qr has no pivoting here")
@@ -73,6 +73,6 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, **options: 
     return to_arrays(tuple(found) if compute_uv else found)
 
 
-def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:  # noqa: ARG001
+def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:  # noqa: ARG001  # of SciPy, which JAX ignores too
     """The factors of an LU decomposition."""
     return to_arrays(tuple(wg.linalg.lu(a, permute_l)))

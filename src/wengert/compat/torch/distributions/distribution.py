@@ -127,7 +127,7 @@ class Distribution:
 
 def as_parameters(*given: Any) -> tuple[Any, ...]:
     """Parameters as tensors of one shape; numbers have the type of the tensors, or the default type."""
-    dtype = next((p.dtype for p in given if isinstance(p, TorchValue)), get_default_dtype())  # type: ignore[attr-defined]
+    dtype = next((p.dtype for p in given if isinstance(p, TorchValue)), get_default_dtype())  # type: ignore[attr-defined]  # a value
     return tuple(broadcast_tensors(*[p if isinstance(p, TorchValue) else as_tensor(p, dtype) for p in given]))
 
 

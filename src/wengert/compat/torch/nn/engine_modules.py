@@ -138,7 +138,7 @@ def keep_buffers(module: Module, counterpart: Any) -> None:
     for name in module._buffers:
         old, new = module.__dict__[name], counterpart.__dict__[name]
         if isinstance(old, TorchValue) and new.value is not old.value:  # type: ignore[attr-defined]  # all are values
-            old.data = adopt(new)  # type: ignore[attr-defined]
+            old.data = adopt(new)  # type: ignore[attr-defined]  # a tensor
     for name, child in module.named_children():
         keep_buffers(child, counterpart.__dict__[name])  # type: ignore[arg-type]  # of this layer
 

@@ -69,7 +69,7 @@ class GradientHooks:
 
     def watch_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments, with gradients that pass the hooks."""
-        live = [i for i, x in enumerate(args) if isinstance(x, TorchValue) and x.requires_grad]  # type: ignore[attr-defined]
+        live = [i for i, x in enumerate(args) if isinstance(x, TorchValue) and x.requires_grad]  # type: ignore[attr-defined]  # a value
         if not live:
             return args
         self.is_watching_inputs = True
@@ -90,7 +90,7 @@ class GradientHooks:
     def watch_outputs(self, out: Any) -> Any:
         """The results, with gradients that are noted, and that hooks may replace."""
         outputs = as_tuple(out)
-        live = [i for i, x in enumerate(outputs) if isinstance(x, TorchValue) and x.requires_grad]  # type: ignore[attr-defined]
+        live = [i for i, x in enumerate(outputs) if isinstance(x, TorchValue) and x.requires_grad]  # type: ignore[attr-defined]  # a value
         if not live:
             return out
 

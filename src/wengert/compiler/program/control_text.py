@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from wengert.compiler.program.module_text import Body
     from wengert.compiler.program.program_writer import ProgramWriter
 
-I1, I8, I32, POINTER = Type("i1"), Type("i8"), Type("i32"), Type("ptr")
+I8, I32, POINTER = Type("i8"), Type("i32"), Type("ptr")
 FIRST_CAPACITY = 64
 """The number of slices for which a growing sequence has memory at first."""
 
@@ -92,11 +92,6 @@ class ControlWriter:
         """Call the function of a body, and return its status if it fails."""
         self.writer.pass_on(self.code.add(f"call i32 @{body}({inputs.typed}, {outputs.typed}, {arena.typed})", I32))
 
-    def copy(self, to: Lanes, source: Lanes, size: int) -> None:
-        """Copy bytes."""
-        code = self.code
-        code.call("@llvm.memcpy.p0.p0.i64", None, to, source, code.constant(size, I64), code.constant(False, I1))
-
     def scratch(self, name: str, sizes: list[int]) -> list[Lanes]:
         """Buffers of these sizes, in one allocation."""
         whole = self.writer.allocate_scratch(name, sum(map(aligned_size, sizes)))
@@ -130,7 +125,7 @@ class SwitchWriter(ControlWriter):
             code.store(target, self.at(writes, k))
         for i, o in pairs:
             if o not in self.taken:
-                self.copy(targets[o], operands[i], outputs[o].nbytes)
+                self.code.copy(targets[o], operands[i], outputs[o].nbytes)
             code.store(targets[o], self.at(reads, i))
         chosen = code.load(index, Type.from_dtype(step.args[0].dtype)).to("i64")
         done = code.label("switch.done")
@@ -200,7 +195,7 @@ class LoopWriter(ControlWriter):
             code.store(operand, self.at(self.reads, n))
         for k, buffer in self.first.items():
             if k in self.copied:
-                self.copy(buffer, self.operands[first + k], self.body.graph.outputs[k].nbytes)
+                self.code.copy(buffer, self.operands[first + k], self.body.graph.outputs[k].nbytes)
                 code.store(buffer, self.at(self.reads, first + k))
             code.store(self.second[k] if k in self.copied else buffer, self.at(self.writes, k))
         for k, buffer in self.in_place.items():
@@ -241,7 +236,7 @@ class LoopWriter(ControlWriter):
         code, i = self.code, self.shape.constants + k
         if not self.is_kept(k):
             if k not in self.taken or self.is_in_registers:
-                self.copy(buffer, self.operands[i], self.body.graph.outputs[k].nbytes)
+                self.code.copy(buffer, self.operands[i], self.body.graph.outputs[k].nbytes)
             code.store(buffer, self.at(self.reads, i))
             code.store(buffer, self.at(self.writes, k))
 
@@ -287,7 +282,7 @@ class LoopWriter(ControlWriter):
         self.call(self.name, self.reads, self.writes, self.arena)
         for k, buffer in self.first.items():
             if k in self.copied:
-                self.copy(buffer, self.second[k], graph.outputs[k].nbytes)
+                self.code.copy(buffer, self.second[k], graph.outputs[k].nbytes)
                 continue
             new = code.load(self.at(self.writes, k), PTR)
             code.store(new, self.at(self.reads, shape.constants + k))
@@ -328,7 +323,7 @@ class LoopWriter(ControlWriter):
                 if is_updated or (k in self.taken and self.is_kept(k)):
                     continue  # it is there
                 source = code.load(self.at(self.reads, shape.constants + k), PTR)
-                self.copy(target, source, outputs[k].nbytes)
+                self.code.copy(target, source, outputs[k].nbytes)
             elif k in self.growing:
                 code.store(code.load(self.growing[k], PTR), target)
             elif k == len(outputs):

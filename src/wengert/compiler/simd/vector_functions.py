@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from wengert.compiler.forms.lowering import lowering, on_floats
 from wengert.compiler.machine.fingerprint import CacheEntry
@@ -21,15 +21,16 @@ from wengert.compiler.simd.types import Type
 from wengert.core.aspects import Operation, primitive_of
 
 Body = Callable[..., Lanes | tuple[Lanes, ...]]
+Function = TypeVar("Function", bound=Body)
 FUNCTIONS: dict[str, Body] = {}
 """All functions by name."""
 
 
 class Half(NamedTuple):
-    """What a function is of a pair: the name of the pair, the index of its result, and the other function."""
+    """What a function is of a pair: the name of the pair, which of its results, and the other function."""
 
     pair: str
-    index: int
+    result: int
     other: str
 
 
@@ -45,10 +46,10 @@ INLINED_CALLS = 12
 """The most calls of vector functions in one module that are inlined; with more, LLVM is slow."""
 
 
-def vector(*operations: Operation) -> Callable[[Body], Body]:
+def vector(*operations: Operation) -> Callable[[Function], Function]:
     """Make the decorated body the native code of operations: a function with the name of the operation."""
 
-    def decorate(body: Body) -> Body:
+    def decorate(body: Function) -> Function:
         for primitive in map(primitive_of, operations):
             vector_function(primitive.name)(body)
             lowering.enter(on_floats(partial(call, primitive.name), COST), primitive)
@@ -57,17 +58,17 @@ def vector(*operations: Operation) -> Callable[[Body], Body]:
     return decorate
 
 
-def vector_function(name: str) -> Callable[[Body], Body]:
+def vector_function(name: str) -> Callable[[Function], Function]:
     """Make the decorated body a function that others call by this name."""
 
-    def decorate(body: Body) -> Body:
+    def decorate(body: Function) -> Function:
         FUNCTIONS[name] = body
         return body
 
     return decorate
 
 
-def vector_pair(name: str, *operations: Operation) -> Callable[[Body], Body]:
+def vector_pair(name: str, *operations: Operation) -> Callable[[Function], Function]:
     """Make the decorated body, which has two results, what is called for two operations on one argument."""
     first, second = [primitive_of(operation).name for operation in operations]
     HALVES[first], HALVES[second] = Half(name, 0, second), Half(name, 1, first)
@@ -95,11 +96,11 @@ def call_half(name: str, x: Lanes) -> Lanes:
         line, other = code.halves[half.other, x.typed]
         both, results = code.name(), result_text(half.pair, type)
         code.lines[line] = (
-            f"  {both} = {call_text(half.pair, x)}\n  {other.text} = extractvalue {results} {both}, {1 - half.index}"
+            f"  {both} = {call_text(half.pair, x)}\n  {other.text} = extractvalue {results} {both}, {1 - half.result}"
         )
         count_call(code, half.other, type, -1)
         count_call(code, half.pair, type)
-        found = code.add(f"extractvalue {results} {both}, {half.index}", type)
+        found = code.add(f"extractvalue {results} {both}, {half.result}", type)
     else:
         line, found = len(code.lines), code.add(call_text(name, x), type)
         count_call(code, name, type)

@@ -166,3 +166,19 @@ def test_random_controls(seed):
     found, found_slope = wg.compile(wg.value_and_grad(loss))(u)
     np.testing.assert_allclose(found, value, rtol=1e-11)
     np.testing.assert_allclose(found_slope, slope, rtol=1e-9, atol=1e-10 * np.abs(slope).max())
+
+
+@pytest.mark.parametrize("n", [3, 7, 40])
+def test_a_step_that_fails_is_reported_after_the_loop(n):
+    def read(x, steps):
+        def step(k, s):
+            return s * 0.5 + x[k]
+
+        return wg.fori_loop(0, steps, step, 0.0)
+
+    x = np.linspace(0.0, 1.0, n)
+    for f in (lambda x: read(x, n), wg.grad(lambda x: read(x, n))):
+        np.testing.assert_allclose(wg.compile(f)(x), f(x), rtol=1e-14)
+    for f in (lambda x: read(x, n + 2), wg.grad(lambda x: read(x, n + 2))):
+        with pytest.raises(IndexError):
+            wg.compile(f)(x)

@@ -126,3 +126,59 @@ def test_a_body_that_updates_elements_is_inlined():
     text = wg.compile(wg.value_and_grad(fill)).report(0.9).llvm
     assert "@body.0(ptr %inputs, ptr %outputs, ptr %arena) alwaysinline" in text
     assert "@body.1(ptr %inputs, ptr %outputs, ptr %arena) alwaysinline" in text
+
+
+def draw_control(seed):
+    """The cost of a control over random steps of few numbers, each of which reads elements of the control."""
+    rng = np.random.default_rng(seed)
+    states, n = int(rng.integers(2, 5)), 12
+    kinds = ["turn", "quotient", "product", "sine", "control"]
+    statements = [
+        (rng.choice(kinds), *map(int, rng.integers(states, size=3)), int(rng.integers(-1, 2)))
+        for _ in range(rng.integers(2, 8))
+    ]
+
+    def loss(u):
+        x, total = [0.1 * (k + 1.0) for k in range(states)], 0.0
+        for k in range(1, n - 1):
+            for kind, target, first, second, shift in statements:
+                a, b = x[first], x[second]
+                if kind == "turn":
+                    x[target], x[first] = a * np.cos(b) - np.sin(b), a * np.sin(b) + np.cos(b)
+                elif kind == "quotient":
+                    x[target] = (a - b * u[k + shift]) / (1.0 + b * b)
+                elif kind == "product":
+                    x[target] = x[target] + 0.1 * a * b
+                elif kind == "sine":
+                    x[target] = np.sin(a) + 2.0 * np.cos(b)
+                else:
+                    x[target] = x[target] + 0.2 * u[k + shift]
+            total = total + x[0] * x[1] + 0.1 * u[k] * u[k]
+        return total
+
+    return loss, np.linspace(-1.5, 1.5, n)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_controls(seed):
+    loss, u = draw_control(seed)
+    value, slope = wg.value_and_grad(loss)(u)
+    found, found_slope = wg.compile(wg.value_and_grad(loss))(u)
+    np.testing.assert_allclose(found, value, rtol=1e-11)
+    np.testing.assert_allclose(found_slope, slope, rtol=1e-9, atol=1e-10 * np.abs(slope).max())
+
+
+@pytest.mark.parametrize("n", [3, 7, 40])
+def test_a_step_that_fails_is_reported_after_the_loop(n):
+    def read(x, steps):
+        def step(k, s):
+            return s * 0.5 + x[k]
+
+        return wg.fori_loop(0, steps, step, 0.0)
+
+    x = np.linspace(0.0, 1.0, n)
+    for f in (lambda x: read(x, n), wg.grad(lambda x: read(x, n))):
+        np.testing.assert_allclose(wg.compile(f)(x), f(x), rtol=1e-14)
+    for f in (lambda x: read(x, n + 2), wg.grad(lambda x: read(x, n + 2))):
+        with pytest.raises(IndexError):
+            wg.compile(f)(x)

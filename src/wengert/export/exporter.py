@@ -19,7 +19,14 @@ from wengert.core.tree import flatten, leaf_names, unflatten
 from wengert.export.archive import write_archive
 from wengert.export.build_files import write_cmake, write_example, write_pkg_config
 from wengert.export.header import write_header
-from wengert.export.interface import Interface, Sparse, describe_parameters, describe_tree, make_interface
+from wengert.export.interface import (
+    Interface,
+    Sparse,
+    describe_parameters,
+    describe_sparse,
+    describe_tree,
+    make_interface,
+)
 from wengert.export.native_module import NativeModule
 from wengert.export.targets import find_target
 from wengert.graph.graph import Graph, is_traced
@@ -65,6 +72,42 @@ def write_export(
     allocate: bool,
 ) -> Export:
     """What `wg.export` does."""
+    folder, chosen = Path(path), target or "native"
+    check_request(f, folder, target, format)
+    made_for = find_target(target, allocate)
+    leaves, structure = flatten(examples)
+    values = [np.ones(x.shape, x.dtype) if isinstance(x, Spec) else x for x in leaves]
+    arguments = unflatten(structure, values)
+    graph, sparse = trace_export(f, arguments)
+    paths = [path for path, x in zip(leaf_names(f, flatten((arguments, {}))[1]), values, strict=True) if is_traced(x)]
+    interface = make_interface(f, graph, paths, name, sparse)
+    code = write_code(graph, interface, made_for, format)
+    file = f"lib{interface.name}{code.suffix}" if code.suffix == ".a" else interface.name + code.suffix
+    origin = f"Wengert {VERSION} for {target or 'this machine'}"
+    numbers = [np.asarray(strip_level(x, 0)) for x in values if is_traced(x)]
+    known = describe_export(interface, code, file, made_for) | {
+        "format": format,
+        "target": chosen,
+        "constants": [None if is_traced(x) else repr(x) for x in values],
+    }
+    texts = {
+        f"{interface.name}.h": write_header(interface, code.arena, origin, code.allocates),
+        **write_example(interface, code.arena, numbers, file, made_for),
+        f"{interface.name}.json": json.dumps(known, indent=1) + "\n",
+    }
+    if format in ("object", "library"):
+        texts[f"{interface.name}.pc"] = write_pkg_config(interface, file, VERSION)
+        texts[f"{interface.name}.cmake"] = write_cmake(interface, file)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / file).write_bytes(code.content)
+    for other, text in texts.items():
+        (folder / other).write_text(text)
+    files = (folder / file, *[folder / other for other in texts])
+    return Export(interface.name, chosen, folder / file, files, code.arena, len(code.content))
+
+
+def check_request(f: Any, folder: Path, target: str | None, format: str) -> None:
+    """Raise an error if arguments of `wg.export` are wrong, or do not belong together."""
     if not callable(f):
         raise user_error(TypeError, f"export takes a function, and was given a {type(f).__name__}")
     if format not in FORMATS:
@@ -75,40 +118,8 @@ def write_export(
         raise user_error(
             ValueError, f"A file of C is for all machines, and was asked for as one for {target}", "Leave target= out."
         )
-    folder = Path(path)
     if folder.exists() and not folder.is_dir():
         raise user_error(NotADirectoryError, f"{folder} is a file", "Pass the folder that is to have all files.")
-    made_for = find_target(target, allocate)
-    leaves, structure = flatten(examples)
-    values = [np.ones(x.shape, x.dtype) if isinstance(x, Spec) else x for x in leaves]
-    arguments = unflatten(structure, values)
-    graph, sparse = trace_export(f, arguments)
-    paths = [path for path, x in zip(leaf_names(f, flatten((arguments, {}))[1]), values, strict=True) if is_traced(x)]
-    interface = make_interface(f, graph, paths, name, sparse)
-    code = write_code(graph, interface, made_for, format)
-    file = f"lib{interface.name}{code.suffix}" if code.suffix == ".a" else interface.name + code.suffix
-    numbers = [np.asarray(strip_level(x, 0)) for x in values if is_traced(x)]
-    texts = {
-        f"{interface.name}.h": write_header(
-            interface, code.arena, f"Wengert {VERSION} for {target or 'this machine'}", code.allocates
-        ),
-        **write_example(interface, code.arena, numbers, file, made_for),
-    }
-    known = describe_export(interface, code, file, made_for) | {
-        "format": format,
-        "target": target or "native",
-        "constants": [None if is_traced(x) else repr(x) for x in values],
-    }
-    texts[f"{interface.name}.json"] = json.dumps(known, indent=1) + "\n"
-    if format in ("object", "library"):
-        texts[f"{interface.name}.pc"] = write_pkg_config(interface, file, VERSION)
-        texts[f"{interface.name}.cmake"] = write_cmake(interface, file)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / file).write_bytes(code.content)
-    for other, text in texts.items():
-        (folder / other).write_text(text)
-    files = (folder / file, *[folder / other for other in texts])
-    return Export(interface.name, target or "native", folder / file, files, code.arena, len(code.content))
 
 
 def describe_export(interface: Interface, code: Code, file: str, target: Target) -> dict[str, Any]:
@@ -126,7 +137,7 @@ def describe_export(interface: Interface, code: Code, file: str, target: Target)
         "inputs": describe_parameters(interface.inputs),
         "outputs": describe_parameters(interface.outputs),
         "result": describe_tree(interface.result),
-        "sparse": describe_sparse(interface.sparse),
+        "sparse": None if interface.sparse is None else describe_sparse(interface.sparse),
     }
 
 
@@ -172,17 +183,3 @@ def write_code(graph: Graph, interface: Interface, target: Target, format: Forma
     symbol = f"_{interface.name}" if is_macos else interface.name
     archive = write_archive(interface.name[:11] + suffix, module.object_code, [symbol], is_bsd=is_macos)
     return Code(archive, ".lib" if is_windows else ".a", module.arena, module.allocates)
-
-
-def describe_sparse(sparse: Sparse | None) -> dict[str, Any] | None:
-    """The pattern and the colours of a sparse matrix, as data of JSON."""
-    if sparse is None:
-        return None
-    pattern, coloring = sparse
-    return {
-        "shape": list(pattern.shape),
-        "row_starts": pattern.indptr.tolist(),
-        "columns": pattern.indices.tolist(),
-        "kind": coloring.kind,
-        "colors": coloring.colors.tolist(),
-    }

@@ -148,7 +148,7 @@ def summary_of(f: Callable, name: str) -> str:
     return (name if "<" in python_name else python_name) + about
 
 
-# Trees as data
+# As data of JSON
 
 
 def describe_tree(structure: Structure) -> Any:
@@ -189,3 +189,15 @@ def describe_parameters(parameters: Sequence[Parameter]) -> list[dict[str, Any]]
     return [
         {"name": p.name, "path": p.path, "shape": list(p.spec.shape), "dtype": str(p.spec.dtype)} for p in parameters
     ]
+
+
+def describe_sparse(sparse: Sparse) -> dict[str, Any]:
+    """The pattern and the colours of a sparse matrix, as data of JSON."""
+    pattern, coloring = sparse
+    return {
+        "shape": list(pattern.shape),
+        "row_starts": pattern.indptr.tolist(),
+        "columns": pattern.indices.tolist(),
+        "kind": coloring.kind,
+        "colors": coloring.colors.tolist(),
+    }

@@ -17,7 +17,7 @@ from wengert.compiler.machine.target import machine_target
 from wengert.compiler.program.memory_plan import aligned_size
 from wengert.compiler.program.program import NO_MEMORY
 from wengert.compiler.program.program_plan import branch_pairs
-from wengert.compiler.simd.lanes import Lanes
+from wengert.compiler.simd.lanes import Lanes, select
 from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.control.loop import LOOP
 from wengert.control.residuals import has_unknown_length
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from wengert.compiler.program.module_text import Body
     from wengert.compiler.program.program_writer import ProgramWriter
 
-I1, I8, I32, POINTER = Type("i1"), Type("i8"), Type("i32"), Type("ptr")
+I8, I32, POINTER = Type("i8"), Type("i32"), Type("ptr")
 FIRST_CAPACITY = 64
 """The number of slices for which a growing sequence has memory at first."""
 
@@ -88,14 +88,9 @@ class ControlWriter:
         """A table of pointers on the stack."""
         return self.writer.allocate(name, 8 * max(entries, 1), True)
 
-    def call(self, body: str, inputs: Lanes, outputs: Lanes, arena: Lanes) -> None:
-        """Call the function of a body, and return its status if it fails."""
-        self.writer.pass_on(self.code.add(f"call i32 @{body}({inputs.typed}, {outputs.typed}, {arena.typed})", I32))
-
-    def copy(self, to: Lanes, source: Lanes, size: int) -> None:
-        """Copy bytes."""
-        code = self.code
-        code.call("@llvm.memcpy.p0.p0.i64", None, to, source, code.constant(size, I64), code.constant(False, I1))
+    def call(self, body: str, inputs: Lanes, outputs: Lanes, arena: Lanes) -> Lanes:
+        """Call the function of a body; returns its status."""
+        return self.code.add(f"call i32 @{body}({inputs.typed}, {outputs.typed}, {arena.typed})", I32)
 
     def scratch(self, name: str, sizes: list[int]) -> list[Lanes]:
         """Buffers of these sizes, in one allocation."""
@@ -130,7 +125,7 @@ class SwitchWriter(ControlWriter):
             code.store(target, self.at(writes, k))
         for i, o in pairs:
             if o not in self.taken:
-                self.copy(targets[o], operands[i], outputs[o].nbytes)
+                self.code.copy(targets[o], operands[i], outputs[o].nbytes)
             code.store(targets[o], self.at(reads, i))
         chosen = code.load(index, Type.from_dtype(step.args[0].dtype)).to("i64")
         done = code.label("switch.done")
@@ -142,7 +137,7 @@ class SwitchWriter(ControlWriter):
             else:
                 code.branch(chosen < k + 1, here, following)
             code.begin(here)
-            self.call(body.name, reads, writes, arena)
+            self.writer.pass_on(self.call(body.name, reads, writes, arena))
             code.jump(done)
             if not is_last:
                 code.begin(following)
@@ -191,6 +186,7 @@ class LoopWriter(ControlWriter):
         )
         self.reads = self.table(f"{self.name}.inputs", len(self.body.graph.inputs))
         self.writes = self.table(f"{self.name}.outputs", len(outputs))
+        self.status = code.variable(I32, 0) if self.body.is_inline and self.condition is None else None
 
     def write(self) -> str:
         """Write it; returns a line for the report."""
@@ -200,7 +196,7 @@ class LoopWriter(ControlWriter):
             code.store(operand, self.at(self.reads, n))
         for k, buffer in self.first.items():
             if k in self.copied:
-                self.copy(buffer, self.operands[first + k], self.body.graph.outputs[k].nbytes)
+                self.code.copy(buffer, self.operands[first + k], self.body.graph.outputs[k].nbytes)
                 code.store(buffer, self.at(self.reads, first + k))
             code.store(self.second[k] if k in self.copied else buffer, self.at(self.writes, k))
         for k, buffer in self.in_place.items():
@@ -241,7 +237,7 @@ class LoopWriter(ControlWriter):
         code, i = self.code, self.shape.constants + k
         if not self.is_kept(k):
             if k not in self.taken or self.is_in_registers:
-                self.copy(buffer, self.operands[i], self.body.graph.outputs[k].nbytes)
+                self.code.copy(buffer, self.operands[i], self.body.graph.outputs[k].nbytes)
             code.store(buffer, self.at(self.reads, i))
             code.store(buffer, self.at(self.writes, k))
 
@@ -268,7 +264,7 @@ class LoopWriter(ControlWriter):
         (answer,) = self.scratch(f"{self.condition.name}.answer", [1])
         target = self.table(f"{self.condition.name}.outputs", 1)
         code.store(answer, self.at(target, 0))
-        self.call(self.condition.name, self.reads, target, self.arena)
+        self.writer.pass_on(self.call(self.condition.name, self.reads, target, self.arena))
         return code.load(answer, I8).ne(0)
 
     def run_step(self, i: Lanes) -> None:
@@ -284,16 +280,27 @@ class LoopWriter(ControlWriter):
             start = code.load(self.growing[k], PTR) if k in self.growing else self.used.get(k)
             target = self.unused[k] if start is None else code.offset(start, i * graph.outputs[k].nbytes, I8)
             code.store(target, self.at(self.writes, k))
-        self.call(self.name, self.reads, self.writes, self.arena)
+        self.take_status(self.call(self.name, self.reads, self.writes, self.arena))
         for k, buffer in self.first.items():
             if k in self.copied:
-                self.copy(buffer, self.second[k], graph.outputs[k].nbytes)
+                self.code.copy(buffer, self.second[k], graph.outputs[k].nbytes)
                 continue
             new = code.load(self.at(self.writes, k), PTR)
             code.store(new, self.at(self.reads, shape.constants + k))
             is_first = new.eq(self.first[k])
             other = code.add(f"select {is_first.typed}, {self.second[k].typed}, {self.first[k].typed}", PTR)
             code.store(other, self.at(self.writes, k))
+
+    def take_status(self, status: Lanes) -> None:
+        """Return the status of a step that fails; if steps are inline, the first such status is returned at the end.
+
+        Steps after one that fails do no harm, and a branch would cut each step in two.
+        """
+        if self.status is None:
+            self.writer.pass_on(status)
+        else:
+            known = self.code.load(self.status, I32)
+            self.code.store(select(known.eq(0), status, known), self.status)
 
     def grow(self, i: Lanes, capacity: Lanes) -> None:
         """Double the memory of the growing sequences when it is full."""
@@ -320,15 +327,17 @@ class LoopWriter(ControlWriter):
         code.store(new, pointer)
 
     def finish(self, steps: Lanes) -> None:
-        """Put the final states, pointers to sequences, and the number of steps where they belong."""
+        """Put the final states, pointers to sequences, and the number of steps where they belong, if no step failed."""
         code, shape, outputs = self.code, self.shape, self.body.graph.outputs
+        if self.status is not None:
+            self.writer.pass_on(code.load(self.status, I32))
         for k, target in self.used.items():
             if k < shape.states:
                 is_updated = k in self.in_place and not self.is_in_registers and not self.is_kept(k)
                 if is_updated or (k in self.taken and self.is_kept(k)):
                     continue  # it is there
                 source = code.load(self.at(self.reads, shape.constants + k), PTR)
-                self.copy(target, source, outputs[k].nbytes)
+                self.code.copy(target, source, outputs[k].nbytes)
             elif k in self.growing:
                 code.store(code.load(self.growing[k], PTR), target)
             elif k == len(outputs):

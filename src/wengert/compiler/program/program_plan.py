@@ -16,6 +16,7 @@ from wengert.compiler.kernels.row_fusion import fuse_rows
 from wengert.compiler.kernels.row_kernel import RowKernelWriter
 from wengert.compiler.program.in_place import InPlace, Step, Update, scatter_update
 from wengert.compiler.program.memory_plan import Memory, Slot
+from wengert.compiler.schedule.awaited_states import compute_awaited_first
 from wengert.compiler.schedule.row_kernels import RowKernel
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
@@ -50,6 +51,8 @@ class Plan:
     def __init__(self, graph: Graph, updates: Sequence[tuple[int, int]], prefix: str, reads_early: bool):
         self.is_body = bool(prefix)
         self.schedule = schedule = self.make_schedule(graph, reads_early, self.is_body)
+        if schedule.is_inline:
+            compute_awaited_first(schedule, updates)
         schedule.steps = self.fuse_rows(schedule)
         self.memory = memory = Memory(schedule)
         self.writers: dict[Any, AnyWriter] = {

@@ -19,7 +19,8 @@ from wengert.compiler.simd.types import BOOL, I64, PTR, Number, Type, constant_t
 class Code:
     """The lines of one function, and the functions that it calls.
 
-    `calls` counts the calls of vector functions; `declarations` are those of external functions, `blas_functions` the
+    `calls` counts the calls of vector functions, and `halves` has those of the present block that are one of a pair, by
+    name and argument: their lines and results. `declarations` are those of external functions, `blas_functions` the
     names of those that are BLAS's and LAPACK's. `hoisted` lines belong to the start of the function.
     """
 
@@ -29,6 +30,7 @@ class Code:
         self.count = 0
         self.declarations: dict[str, str] = {}
         self.calls: dict[tuple[str, Type], int] = {}
+        self.halves: dict[tuple[str, str], tuple[int, Lanes]] = {}
         self.blas_functions: set[str] = set()
 
     def name(self) -> str:
@@ -79,6 +81,7 @@ class Code:
 
     def begin(self, label: str) -> None:
         """Start a block. The previous one must have ended with a jump."""
+        self.halves.clear()
         self.lines.append(f"{label}:")
 
     def jump(self, label: str) -> None:

@@ -16,7 +16,7 @@ from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, 
 from wengert.compiler.simd.lane_operations import any_lane
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select, short_polynomial
 from wengert.compiler.simd.types import I64, PTR, Type
-from wengert.compiler.simd.vector_functions import vector
+from wengert.compiler.simd.vector_functions import vector, vector_pair
 from wengert.ops.elementwise import trigonometric
 
 
@@ -254,38 +254,57 @@ def _tangent_of_turns(x: Lanes, angle: Angle) -> Lanes:
     return (_quotient(top, below).bits() ^ flip ^ _sign(x)).floats()
 
 
-def _of_any_size(x: Lanes, near: Callable[[Lanes], Lanes], function: Callable[[Angle], Lanes]) -> Lanes:
-    """A function of angles; one number that is its own rest takes the short way, which has the same bits.
+class AngleFunction(NamedTuple):
+    """A function of angles: of a number that is its own rest, and of any number, reduced."""
+
+    near: Callable[[Lanes], Lanes]
+    far: Callable[[Lanes, Angle], Lanes]
+
+
+SINE = AngleFunction(lambda r: _sine(r).value().copysign(r), lambda x, angle: _sine_of_turns(angle, 0, _sign(x)))
+COSINE = AngleFunction(lambda r: _cosine(r).value(), lambda x, angle: _sine_of_turns(angle, 1, x.bits() & 0))
+TANGENT = AngleFunction(
+    lambda r: _quotient(fast_two_sum(*_sine(r)), fast_two_sum(*_cosine(r))).copysign(r), _tangent_of_turns
+)
+
+
+def _of_any_size(x: Lanes, *functions: AngleFunction) -> tuple[Lanes, ...]:
+    """Functions of angles; one number that is its own rest takes the short way, which has the same bits.
 
     A loop of such numbers does not wait for the reduction.
     """
     size = x.abs()
     if x.type.lanes > 1:
-        return function(_reduce(size))
+        angle = _reduce(size)
+        return tuple([function.far(x, angle) for function in functions])
     code = x.code
-    result = code.variable(x.type, near(x))
+    results = [code.variable(x.type, function.near(x)) for function in functions]
     with code.when(size > EIGHTH):
-        code.store(function(_reduce(size)), result)
-    return code.load(result, x.type)
+        angle = _reduce(size)
+        for function, result in zip(functions, results, strict=True):
+            code.store(function.far(x, angle), result)
+    return tuple([code.load(result, x.type) for result in results])
 
 
 @vector(trigonometric.sin)
 def sin(x: Lanes) -> Lanes:
     """The sine."""
-    return _of_any_size(x, lambda r: _sine(r).value().copysign(r), lambda angle: _sine_of_turns(angle, 0, _sign(x)))
+    return _of_any_size(x, SINE)[0]
 
 
 @vector(trigonometric.cos)
 def cos(x: Lanes) -> Lanes:
     """The cosine."""
-    return _of_any_size(x, lambda r: _cosine(r).value(), lambda angle: _sine_of_turns(angle, 1, x.bits() & 0))
+    return _of_any_size(x, COSINE)[0]
+
+
+@vector_pair("sincos", trigonometric.sin, trigonometric.cos)
+def sincos(x: Lanes) -> tuple[Lanes, ...]:
+    """Sine and cosine, with one reduction."""
+    return _of_any_size(x, SINE, COSINE)
 
 
 @vector(trigonometric.tan)
 def tan(x: Lanes) -> Lanes:
     """The tangent."""
-    return _of_any_size(
-        x,
-        lambda r: _quotient(fast_two_sum(*_sine(r)), fast_two_sum(*_cosine(r))).copysign(r),
-        lambda angle: _tangent_of_turns(x, angle),
-    )
+    return _of_any_size(x, TANGENT)[0]

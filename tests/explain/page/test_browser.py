@@ -211,6 +211,15 @@ def test_both_sweeps_run_at_the_same_time(show):
     assert numbers(page, "adjoint") == boxed(page, "adjoint") == ADJOINTS
 
 
+def test_both_equations_fit_one_line(show):
+    page = show("network")
+    clipped = "spans => spans.filter((s) => s.scrollWidth > s.clientWidth).map((s) => s.textContent)"
+    for time in range(int(page.get_attribute("#time", "max"))):
+        at(page, time)
+        assert page.locator("#equation span").evaluate_all(clipped) == []
+    assert show("network", "phone").locator("#result").evaluate("e => e.scrollWidth <= e.clientWidth")
+
+
 def test_a_sweep_that_is_longer_goes_on_alone(show_html):
     page = show_html(explain(lambda x, unused: 2.0 * x, 1.0, 3.0, mode="both"))
     at(page, int(page.get_attribute("#time", "max")) - 1)

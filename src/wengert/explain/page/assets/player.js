@@ -42,7 +42,13 @@ const STEPS_OF = {
   hvp: "Values and tangents are computed together, forward.",
 };
 
-const tangentEquation = (step) => chain([tangentName(titles[step]), steps.tangentFormula[step], steps.tangentNumbers[step], steps.tangent[step]], hasBoth ? 60 : 120);
+// An equation of one of two sweeps, which share the line: without the value if that would be long.
+const half = (parts) => { const whole = chain(parts, 60); return whole.length > 60 && parts[1] ? chain(parts.slice(0, 2)) : whole; };
+
+function tangentEquation(step) {
+  const parts = [tangentName(titles[step]), steps.tangentFormula[step], steps.tangentNumbers[step], steps.tangent[step]];
+  return hasBoth ? half(parts) : chain(parts);
+}
 
 // The caption of a frame: its kind, its equation, and the sum that it adds to.
 function caption(frame) {
@@ -61,7 +67,8 @@ function caption(frame) {
   const sum = count > 1 ? `${adjointName(titles[target])} = ${chain([sumOf(target, count, "value"), back.total[row]])}` : "";
   const paths = rows.length > 1 ? `path ${count} of ${rows.length}` : "";
   if (frame.kind === "seed") return [heading, chain([adjointName(title), back.value[row]]), [`${title} is what is differentiated`, paths].filter(Boolean).join(" · ")];
-  const term = chain([adjointName(titles[target]), back.formula[row], back.numbers[row], back.value[row]], hasBoth ? 60 : 84);
+  const parts = [adjointName(titles[target]), back.formula[row], back.numbers[row], back.value[row]];
+  const term = hasBoth ? half(parts) : chain(parts, 84);
   const adds = count > 1 ? term.replace(" = ", " gains ") : term;
   return [heading, adds, [sum, paths || `through ${title}`].filter(Boolean).join(" · ")];
 }

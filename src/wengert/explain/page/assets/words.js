@@ -19,8 +19,8 @@ const isPlain = (text) => /^-?[\d.]+(e[-+]\d+)?$/.test(text);
 function spoken(frame) {
   if (frame.kind === "start") return START[data.mode];
   if (frame.kind === "end") return END[data.mode];
-  const moves = frame.moves === undefined ? "" : `Down: ${titles[frame.moves]} changes at the rate ${steps.tangent[frame.moves]}.`;
-  return [moves, frame.kind === "tangent" ? "" : `${moves && "Up: "}${spokenStep(frame)}`].filter(Boolean).join(" ");
+  const moves = frame.moves === undefined ? "" : `Down: ${spokenTangent(frame.moves)}`;
+  return [moves, frame.kind === "tangent" ? "" : moves ? `Up: ${spokenStep(frame).replace(/^The /, "the ")}` : spokenStep(frame)].filter(Boolean).join(" ");
 }
 
 function spokenStep(frame) {
@@ -33,6 +33,11 @@ function spokenStep(frame) {
   if (!isPlain(local)) return `The adjoint of ${title} is passed back to ${from} by the rule of ${phraseOf(frame.step)}; no Jacobian is built.${path}`;
   const passed = { 1: "unchanged", "-1": "with the opposite sign" }[local] || `times ${local}`;
   return `${title} changes ${speed(local)} ${from}, so its adjoint is passed back to ${from} ${passed}.${path}`;
+}
+
+function spokenTangent(step) {
+  if (isPlain(steps.tangent[step])) return `${titles[step]} changes at the rate ${steps.tangent[step]}.`;
+  return steps.operation[step] ? `the tangent of ${titles[step]} is computed from those of its operands.` : `${titles[step]} moves along the chosen direction.`;
 }
 
 // How fast one value changes when another one does.

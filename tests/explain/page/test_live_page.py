@@ -304,6 +304,9 @@ def test_each_sweep_has_its_own_count(show_html):
     values, tangents, adjoints = count()
     assert values == 5 < tangents
     assert values == 5 < adjoints
+    page.set_viewport_size({"width": 1024, "height": 700})
+    assert page.locator("#flops").is_visible()
+    assert page.evaluate("(e => e.scrollWidth <= e.clientWidth)(document.querySelector('.player'))")
 
 
 @pytest.mark.parametrize("mode", ["reverse", "forward", "both", "hvp"])

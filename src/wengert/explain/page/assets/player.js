@@ -174,7 +174,7 @@ const say = (text) => { $("share-note").textContent = text; };
 // Show a moment, and return its caption.
 function showMoment(time) {
   go(time);
-  return [$("phase").textContent, [...$("equation").childNodes].map((part) => part.textContent.trim()).filter(Boolean).join(",  ")];
+  return [$("phase").textContent, [...$("equation").childNodes].map((part) => part.textContent.trim()).filter(Boolean).join("\n")];
 }
 
 function makeFilm() {

@@ -214,8 +214,8 @@ def test_both_sweeps_run_at_the_same_time(show):
 def test_both_equations_fit_one_line(show):
     page = show("network")
     clipped = "spans => spans.filter((s) => s.scrollWidth > s.clientWidth).map((s) => s.textContent)"
-    for time in range(int(page.get_attribute("#time", "max"))):
-        at(page, time)
+    for moment in range(int(page.get_attribute("#time", "max"))):
+        at(page, moment)
         assert page.locator("#equation span").evaluate_all(clipped) == []
     assert show("network", "phone").locator("#result").evaluate("e => e.scrollWidth <= e.clientWidth")
 

@@ -32,11 +32,11 @@ AttributeError: 'Tensor' object has no attribute 'unsqueeze'. For torch.Tensor.u
 >>> x.sum(dim=0)
 Traceback (most recent call last):
     ...
-TypeError: sum() got an unexpected keyword argument 'dim', at ... Instead of dim (torch), use axis.
+TypeError: sum() got an unexpected keyword argument 'dim', at ... It is a keyword of torch. Use axis.
 >>> x.size(0)
 Traceback (most recent call last):
     ...
-TypeError: 'int' object is not callable: x.size is the number of elements, as in NumPy, at ... Write x.shape[0] for x.size(0) (torch), and x.shape for x.size().
+TypeError: 'int' object is not callable: x.size is the number of elements, as in NumPy, at ... Instead of torch's x.size(0), write x.shape[0], and instead of x.size(), x.shape.
 
 ```
 

@@ -22,7 +22,7 @@ LARGEST = 500_000
 """The most bytes of the film."""
 
 
-def f(x1: Any, x2: Any) -> Any:
+def f(x1, x2):
     return np.log(x1) + x1 * x2 - np.sin(x2)
 
 
@@ -30,7 +30,7 @@ X = np.random.default_rng(0).normal(size=(8, 2))
 y = np.sin(X[:, 0])
 
 
-def loss(W1: Any, b1: Any, W2: Any) -> Any:
+def loss(W1, b1, W2):
     h = np.tanh(X @ W1 + b1)
     p = h @ W2
     r = p - y

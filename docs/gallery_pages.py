@@ -82,9 +82,9 @@ def index() -> str:
         lines += ["", f"## {science}", "", "| | |", "|---|---|"]
         for example in map(read_example, names.split()):
             picture = f'<img src="{example.name}.png" alt="" width="360">'
-            lines.append(
-                f"| [{picture}]({example.name}.md) | [**{example.title}**]({example.name}.md). {example.text} |"
-            )
+            heading = f"[**{example.title}**]({example.name}.md){'' if example.title.endswith('?') else '.'}"
+            text = example.text.replace("|", r"\|")  # a bar would end the cell
+            lines.append(f"| [{picture}]({example.name}.md) | {heading} {text} |")
     return "\n".join(lines) + "\n"
 
 

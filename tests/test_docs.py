@@ -6,6 +6,7 @@ import doctest
 import re
 import subprocess
 import sys
+import tomllib
 from itertools import product
 from pathlib import Path
 
@@ -94,3 +95,9 @@ def test_files_that_are_named_exist(page):
     files = [f"/{path.relative_to(ROOT)}" for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
     named = re.findall(r"`((?:\w+/)*\w+\.py)`", page.read_text())
     assert [name for name in named if not any(file.endswith(f"/{name}") for file in files)] == []
+
+
+def test_extras_are_listed():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    listed = re.findall(r"^\| `wengert\[(\w+)\]`", (ROOT / "docs" / "platforms.md").read_text(), re.MULTILINE)
+    assert sorted(listed) == sorted(extras.keys() - {"dev"})

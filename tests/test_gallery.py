@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from docs import gallery_pages as gallery
 
@@ -23,6 +25,12 @@ def test_each_example_is_shown_once():
 def test_pages_are_up_to_date(name):
     file = f"{name}.md"
     assert (gallery.PAGES / file).read_text() == gallery.pages()[file], "run `python docs/gallery_pages.py`"
+
+
+def test_rows_of_the_index_have_a_picture_and_a_text():
+    rows = [line for line in gallery.index().splitlines() if line.startswith("| [<img")]
+    assert len(rows) == len(NAMES)
+    assert all(len(re.split(r"(?<!\\)\|", row)) == 4 for row in rows)
 
 
 @pytest.mark.parametrize("name", NAMES)

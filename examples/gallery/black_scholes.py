@@ -1,8 +1,8 @@
 """The Greeks of an option.
 
 Traders hedge with the derivatives of an option's price: delta and gamma with respect to the price of the asset, vega
-to the volatility, theta to time. They come from the formula of the price alone, of a whole surface at once, and agree
-with the textbook's formulas.
+to the volatility, theta to time. All of them are computed from the formula of the price alone, for a whole surface at
+once, and agree with the formulas of textbooks.
 """
 
 import matplotlib.pyplot as plt

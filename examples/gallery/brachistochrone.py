@@ -1,7 +1,7 @@
 """The fastest slide.
 
 Along which curve does a bead slide from one point to another in the least time? Johann Bernoulli asked this in 1696.
-The time of a polygon is a function of its heights, and its gradient leads to the answer: a cycloid.
+The time along a polygon is a function of its heights, and its gradient leads to the answer: a cycloid.
 """
 
 import matplotlib.pyplot as plt

@@ -1,8 +1,8 @@
 """A sharper picture.
 
-A photograph was moved while it was taken, and is noisy. The picture that explains it best, with few edges, minimises
-a sum: the misfit of a convolution and the total variation. There are ten thousand unknowns, and their gradient costs
-as much as a few blurred pictures.
+The camera moved while a photograph was taken, and the photograph is noisy. The picture that explains it best, with
+few edges, minimises a sum: the misfit of a convolution and the total variation. There are ten thousand unknowns, and
+the gradient costs as much as a few convolutions.
 """
 
 import matplotlib.pyplot as plt

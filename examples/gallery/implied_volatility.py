@@ -2,7 +2,7 @@
 
 The implied volatility of an option is the solution of an equation: the price of the model equals that of the market.
 Newton's method finds it, and the implicit function theorem differentiates it, without going through the steps of the
-solver. So an error in the prices becomes an error of the volatilities.
+solver. So we know how an error in the prices changes the volatilities.
 """
 
 import matplotlib.pyplot as plt

@@ -1,8 +1,8 @@
 """How chaotic is the Lorenz system?
 
 Two nearby states part exponentially, at the rate of the largest Lyapunov exponent. Forward mode carries tangents
-along with the state, exactly and at no step size, so that all three exponents come out of one compiled loop: tangents
-are pushed by `jvp`, and made orthogonal again by a QR decomposition in every step.
+along with the state, exactly and without a step size, so that all three exponents come out of one compiled loop:
+tangents are pushed by `jvp`, and made orthogonal again by a QR decomposition in every step.
 """
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,7 @@
 """The Mandelbrot set, drawn by a derivative.
 
-Beside the point z_n, its derivative with respect to c says how far the set is: the distance is about |z| ln|z| /
-|dz/dc|. With it, hairs that are thinner than a pixel become visible.
+The derivative of the iterate z with respect to c tells how far away the set is: about |z| ln|z| / |dz/dc|. With this
+distance, hairs that are thinner than a pixel become visible.
 """
 
 import matplotlib.pyplot as plt

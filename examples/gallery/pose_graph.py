@@ -1,8 +1,8 @@
 """Where has the robot been?
 
 A robot measures its own steps, which drift, and sometimes recognises a place that it has visited. Least squares on
-all poses at once closes the loop. A residual depends on two poses only: the Jacobian is sparse, and found so by
-itself.
+all poses at once closes the loop. Each residual depends on two poses only, so the Jacobian is sparse, and Wengert
+finds its pattern.
 """
 
 import matplotlib.pyplot as plt

@@ -1,8 +1,8 @@
 """The solution of a differential equation as a series.
 
-Taylor mode computes all derivatives of a solution from the equation alone: the next coefficient is the one of the
-right-hand side. Thirty terms of the pendulum's motion cost little, and show how far a series reaches: to the nearest
-singularity, which lies at a complex time.
+Taylor mode computes all derivatives of a solution from the equation alone: each coefficient of the solution follows
+from the one before it of the right-hand side. Thirty terms of the pendulum's motion cost little, and show how far a
+series reaches: to the nearest singularity, which lies at a complex time.
 """
 
 import matplotlib.pyplot as plt

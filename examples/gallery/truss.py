@@ -1,8 +1,8 @@
 """The stiffest bridge.
 
 How thick should the bars of a truss be, if there is steel for a few of them only? The compliance, the work of the
-load, depends on the thicknesses through a linear system; its gradient costs one more solve, and less, because here
-the adjoint is the solution itself. Bars that carry nothing vanish.
+load, depends on the thicknesses through a linear system. In general its gradient costs one more solve, but here the
+adjoint is the solution itself. Bars that carry nothing vanish.
 """
 
 import matplotlib.pyplot as plt

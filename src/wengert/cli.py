@@ -47,7 +47,7 @@ wengert computes, explains and compares derivatives. Three things to try:
   wengert grad "sum(w**2) / norm(x)" w=[1,2,3] x=[2,0,1]
       the value and the gradient
 
-More: compare (every way to differentiate), why (a NaN, a zero gradient), info, completion.
+More: compare (every way to differentiate), why (a NaN, a zero gradient), export (to C), info, completion.
 `wengert --help` lists the commands, `wengert COMMAND --help` their options, each with examples.
 """
 
@@ -132,7 +132,12 @@ def parser() -> argparse.ArgumentParser:
             'wengert play "ln(x1) + x1*x2 - sin(x2)" x1=2 x2=5',
         )
     )
-    played.add_argument("--mode", choices=MODES, default="reverse", help="as of explain")
+    played.add_argument(
+        "--mode",
+        choices=MODES,
+        default="reverse",
+        help="what the page shows: adjoints, tangents, both, or a Hessian times a vector",
+    )
     played.add_argument("--port", type=int, default=0, help="the port to listen on (default: a free one)")
     played.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
     slopes = about_function(

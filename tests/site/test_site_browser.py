@@ -67,6 +67,20 @@ def test_pages_fit_the_window(site, page, name, device):
     assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
 
 
+@pytest.mark.parametrize("name", ["start", "learn/chain_rule"])
+def test_traces_fit_a_laptop(site, page, name):
+    page.goto((site / f"{name}.html").as_uri())
+    blocks = page.locator("pre code", has_text="evaluation ↓")
+    assert blocks.count() >= 1
+    assert blocks.evaluate_all("blocks => blocks.filter((b) => b.scrollWidth > b.clientWidth).length") == 0
+
+
+def test_graphs_can_be_read_on_a_phone(site, page):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto((site / "start.html").as_uri())
+    assert page.locator("img[src$='graph.svg']").bounding_box()["width"] > 600
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_contrast_is_aa(site, page, scheme):
     page.emulate_media(color_scheme=scheme)

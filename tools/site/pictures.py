@@ -143,6 +143,9 @@ def cost() -> plt.Figure:
     )
     ax.axhline(1.0, color=INK, linewidth=0.8, linestyle=":")
     ax.set(xlabel="number of inputs", ylabel="operations / those of f", title="What a gradient costs")
+    ax.set_xticks(sizes, [str(n) for n in sizes])
+    ax.set_yticks([1, 10, 100], ["1", "10", "100"])
+    ax.minorticks_off()
     ax.legend()
     return figure
 
@@ -158,8 +161,12 @@ def checkpoints() -> plt.Figure:
     step = wg.primitive("noted_step", noted, lambda t, x: t * np.cos(x), lambda t: 0.0 * t)
     wg.grad(lambda x: wg.checkpoint_loop(lambda state, k: step(state, 1.0 * k), x, 32))(1.0)
     del TABLE["noted_step"]  # the operation of this picture alone
+    again = np.array(order[order.index(31) + 1 :])  # the first run computes the value
+    last = np.array([step not in again[time + 1 :] for time, step in enumerate(again)])
     figure, ax = axes()
-    ax.plot(order[32:], ".", color=BLUE)  # the first run computes the value
+    for chosen, colour, label in ((~last, BLUE, "run again"), (last, ORANGE, "run for its adjoint")):
+        ax.plot(np.flatnonzero(chosen), again[chosen], ".", color=colour, label=label)
+    ax.legend(loc="upper right")
     ax.set(
         xlabel="time, in steps that are run",
         ylabel="step of the loop",
@@ -236,7 +243,7 @@ def taylor() -> plt.Figure:
 
 @picture
 def derivative_graph() -> str:
-    return wg.trace(wg.grad(lambda x: np.sin(x) * x), 1.0).optimize().svg() + "\n"
+    return wg.trace(wg.grad(lambda x: np.sin(x) * x), np.float64(1.0)).optimize().svg() + "\n"
 
 
 @picture

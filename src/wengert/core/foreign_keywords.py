@@ -62,7 +62,7 @@ def keyword_error(function: str, keyword: str) -> TypeError:
     return user_error(
         TypeError,
         f"{function}() got an unexpected keyword argument {keyword!r}",
-        f"Instead of {keyword} ({known.peers}), use {known.instead}." if known else "",
+        f"It is a keyword of {known.peers}. Use {known.instead}." if known else "",
     )
 
 
@@ -100,5 +100,5 @@ def integer_call_error() -> TypeError:
     return user_error(
         TypeError,
         "'int' object is not callable: x.size is the number of elements, as in NumPy",
-        "Write x.shape[0] for x.size(0) (torch), and x.shape for x.size().",
+        "Instead of torch's x.size(0), write x.shape[0], and instead of x.size(), x.shape.",
     )

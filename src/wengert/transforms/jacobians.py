@@ -134,7 +134,8 @@ class Jacobian(TransformedFunction[P]):
         if complex_outputs:
             return chosen, Plan("forward", inputs, "the outputs are complex, the inputs real"), tape
         if outputs < inputs:
-            plan = Plan("reverse", outputs, f"{outputs} outputs are fewer than {inputs} inputs")
+            fewer = "one output is" if outputs == 1 else f"{outputs} outputs are"
+            plan = Plan("reverse", outputs, f"{fewer} fewer than {inputs} inputs")
         else:
             plan = Plan("forward", inputs, f"{inputs} inputs are not more than {outputs} outputs")
         if plan.passes >= MANY and self.compression is not None:

@@ -176,9 +176,8 @@ def test_the_sum_over_paths_is_shown_where_it_happens(show):
     assert page.locator(".box[data-step='1'] .pip.in").count() == 2
 
 
-@pytest.mark.parametrize("mode", ["forward", "both"])
-def test_tangents_are_computed_along_with_values(show, mode):
-    page = show(mode)
+def test_tangents_are_computed_along_with_values(show):
+    page = show("forward")
     at(page, 3)
     assert [numbers(page, c)["v2"] for c in ("value", "tangent")] == ["", ""]
     page.keyboard.press("ArrowRight")
@@ -188,12 +187,45 @@ def test_tangents_are_computed_along_with_values(show, mode):
     page.keyboard.press("End")
     assert numbers(page, "value") == VALUES
     assert numbers(page, "tangent") == TANGENTS
-    assert page.locator("th.adjoint").count() == (mode == "both")
-    if mode == "both":
-        assert page.locator("#legend span").all_inner_texts() == ["input", "tangent", "adjoint"]
-        assert numbers(page, "adjoint") == ADJOINTS
-        assert boxed(page, "adjoint") == ADJOINTS
-        assert boxed(page, "tangent") == TANGENTS
+    assert page.locator("th.adjoint").count() == 0
+
+
+def test_both_sweeps_run_at_the_same_time(show):
+    page = show("both")
+    assert page.locator("#legend span").all_inner_texts() == ["input", "tangent", "adjoint"]
+    at(page, BACK - 1)
+    assert numbers(page, "value") == VALUES
+    assert set(numbers(page, "tangent").values()) == set(numbers(page, "adjoint").values()) == {""}
+    at(page, BACK + 2)  # downward to v1, and upward from v5 to v3
+    assert page.inner_text("#phase") == "Both sweeps"
+    assert page.inner_text("#equation .tangent") == "v̇1 = v̇-1 / v-1 = 1 / 2 = 0.5"
+    assert page.inner_text("#equation .adjoint") == "v̄3 = v̄5 · (-1) = 1 · (-1) = -1"
+    assert page.locator(".box.moves").get_attribute("data-step") == "2"
+    assert page.locator(".box.receives").get_attribute("data-step") == "4"
+    assert page.locator(".edge.lit.forward").count() == page.locator(".edge.lit.back").count() == 1
+    assert page.locator("tr.moves").get_attribute("data-step") == "2"
+    assert [name for name, number in numbers(page, "tangent").items() if number] == ["v-1", "v0", "v1"]
+    assert [name for name, number in numbers(page, "adjoint").items() if number] == ["v3", "v4", "v5"]
+    page.keyboard.press("End")
+    assert numbers(page, "tangent") == boxed(page, "tangent") == TANGENTS
+    assert numbers(page, "adjoint") == boxed(page, "adjoint") == ADJOINTS
+
+
+def test_both_equations_fit_one_line(show):
+    page = show("network")
+    clipped = "spans => spans.filter((s) => s.scrollWidth > s.clientWidth).map((s) => s.textContent)"
+    for moment in range(int(page.get_attribute("#time", "max"))):
+        at(page, moment)
+        assert page.locator("#equation span").evaluate_all(clipped) == []
+    assert show("network", "phone").locator("#result").evaluate("e => e.scrollWidth <= e.clientWidth")
+
+
+def test_a_sweep_that_is_longer_goes_on_alone(show_html):
+    page = show_html(explain(lambda x, unused: 2.0 * x, 1.0, 3.0, mode="both"))
+    at(page, int(page.get_attribute("#time", "max")) - 1)
+    assert page.inner_text("#equation").strip() == "v̇1 = v̇-1 · 2 = 1 · 2 = 2"
+    assert page.inner_text("#words") == "Down: v1 changes at the rate 2."
+    assert page.locator(".box.moves").get_attribute("data-step") == "2"
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -227,6 +227,16 @@ def test_pictures_stand_alone(show_html, tmp_path, button, moments):
     assert file.stat().st_size < 500_000
 
 
+def test_a_page_offers_html_that_embeds_it(show_html):
+    page = show_html(explain(running, 2.0, 5.0))
+    page.evaluate("navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }")
+    page.click("#share summary")
+    page.click("#copy-frame")
+    assert re.fullmatch(
+        r'<iframe src="\S+\.html\?embed" title="[^"]+" width="100%" height="600"></iframe>', page.evaluate("copied")
+    )
+
+
 def test_embedded_pages_show_graph_and_inputs_only(show_html):
     page = show_html(explain(running, 2.0, 5.0), query="?embed")
     assert not page.locator(".bar").is_visible()
@@ -276,12 +286,27 @@ def test_costs_grow_while_it_plays(show_html):
     spent, held = [], []
     for time in range(last + 1):
         at(page, time)
-        spent.append(int(page.inner_text("#flops").replace(",", "")))
+        spent.append(sum([int(text.replace(",", "")) for text in page.locator("#flops dd").all_inner_texts()]))
         held.append(page.evaluate("parseFloat(document.getElementById('held-bar').style.width)"))
     assert spent == sorted(spent)
     assert spent[0] == 0 < spent[last // 2] < spent[-1]
     assert held[0] == held[-1] == 0
     assert max(held) == 100
+
+
+def test_each_sweep_has_its_own_count(show_html):
+    page = show_html(explain(running, 2.0, 5.0, mode="both"))
+    count = lambda: [int(text) for text in page.locator("#flops dd").all_inner_texts()]
+    assert page.locator("#flops dt").all_inner_texts() == ["values", "tangents", "adjoints"]
+    at(page, 7)
+    assert count() == [5, 0, 0]
+    page.keyboard.press("End")
+    values, tangents, adjoints = count()
+    assert values == 5 < tangents
+    assert values == 5 < adjoints
+    page.set_viewport_size({"width": 1024, "height": 700})
+    assert page.locator("#flops").is_visible()
+    assert page.evaluate("(e => e.scrollWidth <= e.clientWidth)(document.querySelector('.player'))")
 
 
 @pytest.mark.parametrize("mode", ["reverse", "forward", "both", "hvp"])

@@ -2,8 +2,6 @@
 
 const SMALLEST = 0.58, READABLE = 0.8, LARGEST = 1.25, SMALLEST_TEXT = 11, TEXT = 12.5;
 
-const HEAT_MAPS = ["value", ...(hasTangents ? ["tangent"] : []), ...(hasAdjoints ? ["adjoint"] : [])];
-
 // An edge is as thick as its local derivative is large, once that is known.
 function edgeWeight(edge, time) {
   const size = edge >= 0 && isKnown(edges.to[edge], time) ? Math.abs(Number(edges.local[edge] || NaN)) : NaN;
@@ -80,7 +78,7 @@ class Graph {
     box.pips = paths > 1 && paths < 5 && !box.ghost
       ? Array.from({ length: paths }, (_, i) => draw("circle", { cx: box.width / 2, cy: box.height / 2 - 14 - 11 * (paths - 1 - i), r: 4, class: "pip" }, box.shape))
       : [];
-    box.heat = arrayOf(step) && !box.ghost ? HEAT_MAPS.map((name, row) => this.drawHeat(box, name, row)) : [];
+    box.heat = arrayOf(step) && !box.ghost ? SWEEPS.map((name, row) => this.drawHeat(box, name, row)) : [];
     showOn(box.shape, () => stepTip(step, this.time));
     if (box.heat.length) box.shape.addEventListener("dblclick", () => openArray(step, this.time));
     box.shape.addEventListener("keydown", (event) => { if (event.key === "Enter" && box.heat.length) openArray(step, this.time); });
@@ -146,31 +144,34 @@ class Graph {
     const frame = frames[time];
     if (this.opened >= 0 && this.scene.leaves(frame.step)) return this.show(windowScene(groups[this.opened], time, this.canvas));
     const find = (step) => step === undefined ? undefined : this.boxOf.get(step) || this.boxOf.get(-1 - groupOf[step]);
-    const current = find(frame.step), target = find(frame.target);
+    const current = find(frame.step), target = find(frame.target), moving = find(frame.moves);
     const phase = time < turn ? "forward" : "back";
-    const lit = new Set(frame.kind === "value" ? entering[frame.step] : frame.kind === "term" ? [frame.edge] : []);
     const litLines = new Map();
-    for (const edge of lit) {
+    const light = (edge, way) => {
       const a = find(edges.from[edge]), b = find(edges.to[edge]);
       const line = this.lineOf.get(edge) || (a && b && this.lineOf.get(`${a.index},${b.index}`));
-      if (line) litLines.set(line, edge);
-    }
+      if (line) litLines.set(line, { edge, way });
+    };
+    const moved = frame.kind === "value" ? frame.step : frame.moves;
+    if (moved !== undefined) for (const edge of entering[moved]) light(edge, "forward");
+    if (frame.kind === "term") light(frame.edge, "back");
     for (const box of this.scene.boxes) {
       box.shape.classList.toggle("current", box === current);
       box.shape.classList.toggle("receives", box === target || (frame.kind === "end" && hasAdjoints && kinds[box.step] === "leaf"));
+      box.shape.classList.toggle("moves", box === moving);
       box.shape.classList.toggle("on", phase === "forward");
       if (box.group >= 0) this.fillGroup(box, time);
       else this.fillBox(box, time);
     }
     for (const line of this.scene.lines) {
-      const on = litLines.has(line);
+      const lit = litLines.get(line);
       line.shape.style.setProperty("--weight", `${edgeWeight(line.edge, time)}px`);
-      line.shape.setAttribute("class", `edge ${on ? `lit ${phase}` : this.isUsed(line, time) ? "used" : ""}`);
-      if (on) line.shape.parentNode.append(line.shape);
+      line.shape.setAttribute("class", `edge ${lit ? `lit ${lit.way}` : this.isUsed(line, time) ? "used" : ""}`);
+      if (lit) line.shape.parentNode.append(line.shape);
     }
-    this.label(litLines, frame, phase);
-    if (current) this.follow(target ? [target, current] : [current]);
-    this.map.follow(current);
+    this.label(litLines, frame);
+    if (current || moving) this.follow(target ? [target, current] : [current || moving]);
+    this.map.follow(current, moving);
     $("graph-note").textContent = this.opened >= 0 ? this.scene.note : "";
   }
 
@@ -192,8 +193,8 @@ class Graph {
       for (const map of box.heat) this.fillHeat(map, arrays[map.name]);
     }
     this.put(text.value, isDrawn ? "" : value, wide);
-    const both = hasTangents && hasAdjoints, crowded = both && tangent && adjoint && this.measure(`${tangent}  ${adjoint}`, true) > wide;
-    const derivative = (name, number) => (isDrawn ? "" : crowded ? twoDigits(number) : number && roomy && !both ? this.named(name, number, wide) : number);
+    const crowded = hasBoth && tangent && adjoint && this.measure(`${tangent}  ${adjoint}`, true) > wide;
+    const derivative = (name, number) => (isDrawn ? "" : crowded ? twoDigits(number) : number && roomy && !hasBoth ? this.named(name, number, wide) : number);
     this.put(text.tangent, derivative(tangentName(title), tangent), crowded ? wide / 2 - 3 : wide, true);
     this.put(text.adjoint, derivative(adjointName(title), adjoint), crowded ? wide / 2 - 3 : wide, true);
     const many = countArrived(step, time);
@@ -234,14 +235,14 @@ class Graph {
   }
 
   // The local derivative on the edges that are in use now.
-  label(litLines, frame, phase) {
+  label(litLines, frame) {
     this.labels.replaceChildren();
-    if (frame.kind === "value" && !hasTangents) return;
-    for (const [line, edge] of litLines) {
+    if (frame.kind === "value" && (hasBoth || !hasTangents)) return;
+    for (const [line, { edge, way }] of litLines) {
       const local = edges.local[edge];
       if (!/^[-\d.e+]+$/.test(local)) continue;
       const content = `× ${local}`, wide = this.measure(content, true) + 12, high = this.textSize * 1.5;
-      const label = draw("g", { class: `label ${phase}`, transform: `translate(${line.middle.x} ${line.middle.y})` }, this.labels);
+      const label = draw("g", { class: `label ${way}`, transform: `translate(${line.middle.x} ${line.middle.y})` }, this.labels);
       draw("rect", { x: -wide / 2, y: -high / 2, width: wide, height: high, rx: high / 2 }, label);
       draw("text", { y: this.textSize * 0.36 }, label).textContent = content;
     }

@@ -21,7 +21,7 @@ class Listing {
       parent.append(section);
       return made;
     });
-    if (!this.lines.length) parent.append(element("p", "missing", "The source of this function is not to be had. Its formulas are in the trace."));
+    if (!this.lines.length) parent.append(element("p", "missing", "The source of this function is not available. Its formulas are in the trace."));
     this.marked = [];
   }
 

@@ -26,15 +26,19 @@ class MiniMap {
     this.follow();
   }
 
-  // Mark the part in view and the current box.
-  follow(current) {
+  // Mark the part in view, and the boxes where something happens.
+  follow(current, moving) {
     if (!this.frame || this.svg.hasAttribute("hidden")) return;
     const { scale, shift, size } = this.graph;
     this.frame.setAttribute("x", (-shift.x / scale - this.all.left) * this.scale + 4);
     this.frame.setAttribute("y", (-shift.y / scale - this.all.top) * this.scale + 4);
     this.frame.setAttribute("width", (size.width / scale) * this.scale);
     this.frame.setAttribute("height", (size.height / scale) * this.scale);
-    if (current) this.marks.forEach((mark, i) => mark.classList.toggle("here", i === current.index));
+    if (!current && !moving) return;
+    this.marks.forEach((mark, i) => {
+      mark.classList.toggle("here", i === current?.index);
+      mark.classList.toggle("moves", i === moving?.index);
+    });
   }
 
   move(event) {

@@ -33,7 +33,7 @@ function wrapText(text, most) {
 function drawCaption([heading, equation], x, y, wide) {
   const { fontFamily, color } = getComputedStyle(document.body), family = fontFamily.replaceAll('"', "'");
   const write = (content, below, size, fill) => `<text x="${x}" y="${y + below}" style="font:600 ${size}px ${family};fill:${fill}">${escapeText(content)}</text>`;
-  const lines = wrapText(equation, Math.floor(wide / 8.2)).slice(0, 2);
+  const lines = equation.split("\n").flatMap((line) => wrapText(line, Math.floor(wide / 8.2))).slice(0, 2);
   return write(heading, 24, 13, getComputedStyle($("phase")).color) + lines.map((line, i) => write(line, 43 + 18 * i, 15, color)).join("");
 }
 

@@ -18,10 +18,11 @@ function go(time) {
   const frame = frames[now], phase = now < turn ? "forward" : "back";
   document.documentElement.dataset.phase = frame.kind === "start" ? "start" : hasAdjoints ? phase : "forward";
   slider.style.setProperty("--at", `${(100 * now) / lastFrame}%`);
-  const [heading, equation, sum] = caption(frame);
-  slider.setAttribute("aria-valuetext", `${heading}: ${equation}`);
+  const [heading, equation, sum] = caption(frame), moved = frame.moves === undefined ? "" : tangentEquation(frame.moves);
+  slider.setAttribute("aria-valuetext", `${heading}: ${[moved, equation].filter(Boolean).join("; ")}`);
   $("phase").textContent = heading;
-  $("equation").textContent = equation;
+  if (heading === BOTH) $("equation").replaceChildren(element("span", "tangent", moved), " ", element("span", "adjoint", equation));
+  else $("equation").textContent = equation;
   $("sum").textContent = sum;
   $("words").textContent = spoken(frame);
   drawSketch($("sketch"), frame.kind === "value" || frame.kind === "term" ? frame.step : -1);
@@ -33,25 +34,43 @@ function go(time) {
   if (now === lastFrame) pause();
 }
 
+const BOTH = "Both sweeps";
+const STEPS_OF = {
+  reverse: "Values are computed forward, then adjoints in the backward pass.",
+  both: "Values are computed first; then tangents forward and, at the same time, adjoints in the backward pass.",
+  forward: "Values and tangents are computed together, forward.",
+  hvp: "Values and tangents are computed together, forward.",
+};
+
+// An equation of one of two sweeps, which share the line: without the value if that would be long.
+const half = (parts) => { const whole = chain(parts, 60); return whole.length > 60 && parts[1] ? chain(parts.slice(0, 2)) : whole; };
+
+function tangentEquation(step) {
+  const parts = [tangentName(titles[step]), steps.tangentFormula[step], steps.tangentNumbers[step], steps.tangent[step]];
+  return hasBoth ? half(parts) : chain(parts);
+}
+
 // The caption of a frame: its kind, its equation, and the sum that it adds to.
 function caption(frame) {
   const inputs = data.inputs.slice(0, 6).map((name, i) => `${name} = ${steps.value[i]}`).join(", ") + (data.inputs.length > 6 ? ", …" : "");
-  if (frame.kind === "start") return ["Start", `${data.name} at ${inputs}`, hasAdjoints ? "Values are computed forward, then adjoints in the backward pass." : "Values and tangents are computed together, forward."];
+  if (frame.kind === "start") return ["Start", `${data.name} at ${inputs}`, STEPS_OF[data.mode]];
   if (frame.kind === "end") return ["Result", ends(), hasTangents ? `${hasAdjoints ? `${tangents()} ` : ""}along ${directions()}` : ""];
   const title = titles[frame.step];
   if (frame.kind === "value") {
-    const tangent = tangentAt(frame.step, now);
-    const moved = tangent ? chain([tangentName(title), steps.tangentFormula[frame.step], steps.tangentNumbers[frame.step], tangent]) : hasTangents ? "does not change" : "";
+    const moved = tangentAt(frame.step, now) ? tangentEquation(frame.step) : hasTangents && !hasBoth ? "does not change" : "";
     return [isComputed(frame) ? "Forward" : "Input", chain([title, steps.formula[frame.step], steps.numbers[frame.step], steps.value[frame.step]], 84), moved];
   }
+  const heading = hasBoth ? BOTH : "Back";
+  if (frame.kind === "tangent") return [heading, "", ""];
   const { row } = frame, target = back.step[row];
   const rows = arrivals[target], count = rows.indexOf(row) + 1;
   const sum = count > 1 ? `${adjointName(titles[target])} = ${chain([sumOf(target, count, "value"), back.total[row]])}` : "";
   const paths = rows.length > 1 ? `path ${count} of ${rows.length}` : "";
-  if (frame.kind === "seed") return ["Back", chain([adjointName(title), back.value[row]]), [`${title} is what is differentiated`, paths].filter(Boolean).join(" · ")];
-  const term = chain([adjointName(titles[target]), back.formula[row], back.numbers[row], back.value[row]], 84);
+  if (frame.kind === "seed") return [heading, chain([adjointName(title), back.value[row]]), [`${title} is what is differentiated`, paths].filter(Boolean).join(" · ")];
+  const parts = [adjointName(titles[target]), back.formula[row], back.numbers[row], back.value[row]];
+  const term = hasBoth ? half(parts) : chain(parts, 84);
   const adds = count > 1 ? term.replace(" = ", " gains ") : term;
-  return ["Back", adds, [sum, paths || `through ${title}`].filter(Boolean).join(" · ")];
+  return [heading, adds, [sum, paths || `through ${title}`].filter(Boolean).join(" · ")];
 }
 
 const tangents = () => data.outputs.slice(0, 4).map((step) => `${tangentName(titles[step])} = ${steps.tangent[step] || 0}`).join(", ");
@@ -142,6 +161,7 @@ const clicks = {
   "show-schedule": () => $("schedule").showModal(),
   collapse: () => graph.open(-1),
   "copy-link": () => copyLink(now, say),
+  "copy-frame": () => copyFrame(say),
   "save-picture": () => saveFile(`${data.name}-${now}.svg`, makePicture(graph, [now], showMoment)),
   "save-film": () => saveFile(`${data.name}.svg`, makeFilm()),
   "zoom-in": () => graph.zoom(1.25), "zoom-out": () => graph.zoom(0.8), "zoom-fit": () => { graph.moved = false; graph.fit(true); graph.update(now); },
@@ -154,7 +174,7 @@ const say = (text) => { $("share-note").textContent = text; };
 // Show a moment, and return its caption.
 function showMoment(time) {
   go(time);
-  return [$("phase").textContent, $("equation").textContent];
+  return [$("phase").textContent, [...$("equation").childNodes].map((part) => part.textContent.trim()).filter(Boolean).join("\n")];
 }
 
 function makeFilm() {
@@ -177,10 +197,11 @@ const turned = hasAdjoints ? `${(100 * (turn - 0.5)) / lastFrame}%` : "100%";
 slider.style.setProperty("--turn", turned);
 $("forward-label").style.width = turned;
 $("back-label").hidden = !hasAdjoints;
-const both = hasTangents && hasAdjoints; // then boxes have two numbers side by side, without names
-for (const [name, text] of [["leaf", "input"], ...(both ? [] : [["value", "value"]]), ["data", "data"]])
+if (hasBoth) [$("forward-label").textContent, $("back-label").textContent] = ["values", "tangents ↓ and adjoints ↑"];
+// With both, boxes have two numbers side by side, without names.
+for (const [name, text] of [["leaf", "input"], ...(hasBoth ? [] : [["value", "value"]]), ["data", "data"]])
   if (kinds.some((kind) => kind === name || (name === "value" && kind === "result"))) $("legend").append(element("span", `swatch ${name}`, text));
-if (both) for (const name of ["tangent", "adjoint"]) $("legend").append(element("span", name, name));
+if (hasBoth) for (const name of ["tangent", "adjoint"]) $("legend").append(element("span", name, name));
 setPlayButton("play");
 graph.resize();
 const controls = new Inputs($("inputs-panel"), () => { showTitle(); go(now); });

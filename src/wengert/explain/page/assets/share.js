@@ -37,4 +37,16 @@ async function copyLink(time, say) {
   }
 }
 
+// HTML that shows the page, without its tables, in another one.
+async function copyFrame(say) {
+  const name = data.name.replace(/\W/g, "") || "f", file = location.protocol === "file:" ? location.pathname.split("/").pop() : location.href.split(/[?#]/)[0];
+  const text = `<iframe src="${file}?embed" title="How the derivative of ${name} is computed" width="100%" height="600"></iframe>`;
+  try {
+    await navigator.clipboard.writeText(text);
+    say("HTML copied");
+  } catch {
+    say(text);
+  }
+}
+
 const isEmbedded = () => new URLSearchParams(location.search).has("embed");

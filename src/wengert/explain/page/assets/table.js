@@ -3,7 +3,7 @@
 class Trace {
   constructor(scroll, head, body) {
     [this.scroll, this.body] = [scroll, body];
-    this.columns = ["value", ...(hasTangents ? ["tangent"] : []), ...(hasAdjoints ? ["adjoint"] : [])];
+    this.columns = SWEEPS;
     const row = element("tr");
     for (const name of ["name", ...this.columns]) {
       const cell = element("th", name, { name: "", value: "Value", tangent: "Tangent ↓", adjoint: "Adjoint ↑" }[name]);
@@ -37,7 +37,7 @@ class Trace {
   follow() {
     const frame = frames[this.time];
     if (frame.kind === "start") this.scroll.scrollTop = 0;
-    const rows = frame.kind === "end" ? [0] : [frame.step, frame.target].filter((step) => step !== undefined && step < count);
+    const rows = frame.kind === "end" ? [0] : [frame.moves, frame.step, frame.target].filter((step) => step !== undefined && step < count);
     for (const step of rows) {
       const top = step * this.rowHeight, { scrollTop } = this.scroll;
       if (top < scrollTop) this.scroll.scrollTop = Math.max(0, top - this.rowHeight / 2);
@@ -67,6 +67,7 @@ class Trace {
       row.setAttribute("aria-current", "step");
     }
     if (frame.target === step) row.classList.add("receives");
+    if (frame.moves === step) row.classList.add("moves");
     const name = element("th", "name");
     name.scope = "row";
     name.append(element("span", "title", titles[step]));

@@ -1,4 +1,5 @@
-// What is known at which time. A frame is one moment: a value computed, or a term of an adjoint that arrives.
+// What is known at which time. A frame is one moment: a value computed, or a term of an adjoint that arrives. With both
+// sweeps, values come first; then each frame has a tangent further down the graph, and a term further up.
 
 const $ = (id) => document.getElementById(id);
 
@@ -21,6 +22,8 @@ const { steps, edges, back, drawing } = data;
 const count = steps.title.length;
 const hasTangents = "tangent" in steps;
 const hasAdjoints = data.mode === "reverse" || data.mode === "both";
+const hasBoth = hasTangents && hasAdjoints;
+const SWEEPS = ["value", ...(hasTangents ? ["tangent"] : []), ...(hasAdjoints ? ["adjoint"] : [])];
 
 // Captured arrays come after the steps.
 const titles = steps.title.concat(data.data.title);
@@ -44,6 +47,18 @@ for (let row = 0; row < back.step.length; row++) {
   const edge = back.edge[row];
   if (edge >= 0) rowOfEdge[edge] = row;
   frames.push(edge < 0 ? { kind: "seed", step: back.step[row], row } : { kind: "term", step: edges.to[edge], target: back.step[row], edge, row });
+}
+
+// When the tangent of a step is computed: with its value, or in the sweep beside that of the adjoints.
+const tangentFrame = valueFrame.slice();
+if (hasBoth) {
+  let time = turn;
+  for (let step = 0; step < count; step++) {
+    if (!steps.tangent[step]) continue;
+    if (time === frames.length) frames.push({ kind: "tangent" });
+    frames[time].moves = step;
+    tangentFrame[step] = time++;
+  }
 }
 frames.push({ kind: "end" });
 const lastFrame = frames.length - 1;
@@ -75,7 +90,7 @@ function valueAt(step, time) {
   return isKnown(step, time) ? steps.value[step] : "";
 }
 
-const tangentAt = (step, time) => (hasTangents && step < count && isKnown(step, time) ? steps.tangent[step] : "");
+const tangentAt = (step, time) => (hasTangents && step < count && time >= tangentFrame[step] ? steps.tangent[step] : "");
 
 function adjointAt(step, time) {
   const many = countArrived(step, time);

@@ -77,7 +77,7 @@ def compiled_if_large(*arrays: str, work: Callable[..., int] = lambda x, *_: x.s
                     left = names[count:]
                     is_valid = count <= most and kwargs.keys() <= set(left)
                     arguments = (*arguments[:count], *map(kwargs.get, left, defaults[count:]))
-                    is_valid = is_valid and not any([x is Parameter.empty for x in arguments])
+                    is_valid = is_valid and not any(x is Parameter.empty for x in arguments)
                 else:
                     is_valid = required <= count <= most
                 if is_valid:
@@ -119,7 +119,9 @@ def run_large(
     out, flag = call_large(large, given)
     if flag.item() != 0.0 and set(np.geterr().values()) != {"ignore"}:
         rest = iter(values)
-        plain = [next(rest) if is_array and x is not None else x for x, is_array in zip(arguments, may_be_array, strict=True)]
+        plain = [
+            next(rest) if is_array and x is not None else x for x, is_array in zip(arguments, may_be_array, strict=True)
+        ]
         function(*plain)  # NumPy warns or raises
     return out
 
@@ -177,7 +179,7 @@ def call_large(large: LargeFunction, given: Sequence[Any]) -> tuple[Any, Any]:
     level = max([x.level for x in given if x.__class__ is Tensor], default=0)
     values, parents, constants = split_operands(given, level)
     live = tuple([node is not None for node in parents])
-    if True not in live or any([isinstance(v, Array) for v in values]):
+    if True not in live or any(isinstance(v, Array) for v in values):
         return large.compiled(*given)
     calls = large.recorded.get(live)
     if calls is None:

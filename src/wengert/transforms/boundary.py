@@ -43,7 +43,7 @@ def flatten_arrays(tree: Any) -> tuple[list[Any], Structure]:
     if isinstance(tree, SHAPED):
         return [tree], LEAF
     kind = tree.__class__
-    if (kind is tuple or kind is list) and all([isinstance(x, SHAPED) for x in tree]):
+    if (kind is tuple or kind is list) and all(isinstance(x, SHAPED) for x in tree):
         return list(tree), row_structure(kind, len(tree))
     leaves, structure = flatten(tree)
     return [to_array(x) for x in leaves], structure

@@ -25,6 +25,8 @@ from wengert.compiler.forms.lowering import (
     lowering,
 )
 from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
+from wengert.compiler.routines.elimination import is_eliminated
+from wengert.compiler.routines.factorizations import FACTORED
 from wengert.compiler.routines.packed_products import PackedProduct
 from wengert.compiler.routines.products import MATMUL
 from wengert.compiler.schedule.gather import INDEX_DTYPES
@@ -213,6 +215,14 @@ def run_stack(primitive: Primitive, operands: Sequence[np.ndarray], params: dict
     return run_program(primitive, operands, params, find_layout)
 
 
+def run_elimination(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
+    """The factors of one matrix, if they are not those of LAPACK. A transposed matrix is read as it is."""
+    (x,) = operands
+    if x.ndim != 2 or not is_eliminated(x.dtype, x.shape[-1]):
+        return None
+    return run_program(primitive, operands, params, find_layout)
+
+
 def run_at_key(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
     """The result of a read or an addition at a key with arrays of integers.
 
@@ -253,6 +263,8 @@ for primitive in TABLE.values():
             native_call.enter(partial(run_product, primitive), primitive)
         elif isinstance(native_code, Gather | Scatter):
             native_call.enter(partial(run_at_key, primitive), primitive)
+        elif native_code is FACTORED:
+            native_call.enter(partial(run_elimination, primitive), primitive)
         elif isinstance(native_code, Alternatives):
             native_call.enter(partial(run_stack, primitive), primitive)
         elif isinstance(native_code, Routine):

@@ -49,8 +49,8 @@ MOST_NEW = 16
 
 read_node = attrgetter("primitive", "params", "parents", "saved", "shape", "dtype", "hooks")
 read_spec, read_dtype = attrgetter("shape", "dtype"), attrgetter("dtype")
-DESCRIBED = frozenset((np.ndarray, Spec, type(None)))
-"""The classes of what nodes save that describes itself, or has a number."""
+DESCRIBED = frozenset((Spec, type(None)))
+"""The classes of what nodes save that describes itself."""
 flatten = itertools.chain.from_iterable
 
 
@@ -105,7 +105,9 @@ class OutlinedTape:
         self.known: dict[int, int] = {}
         self.layouts: dict[int, MemoryLayout] = {}
         for identity, x in described.items():
-            if x.__class__ is np.ndarray or x.__class__ not in DESCRIBED:
+            if x.__class__ is np.ndarray and identity not in self.known:  # no further call for most values
+                described[identity] = self.add_input(x)
+            elif x.__class__ not in DESCRIBED:
                 described[identity] = self.describe_value(x)
         started = [(numbers[node], self.describe_value(t)) for node, t in seeds.items()]
         self.key = (

@@ -61,10 +61,9 @@ def eliminate(p: MatrixProblem, matrix: Lanes, n: int) -> None:
         left = n - first - count
         if left:
             call.run(writer.names["copy"], matrix, panels, triangle, *sizes[:2])
-            table = matrix, pivots, panels, triangle, code.number(I64, n), code.number(I64, first)
-            call.run_on_all_cores(writer.names["rest"], table, left, writer.rows, left * left * BLOCK)
-    table = matrix, pivots, code.number(I64, n)
-    call.run_on_all_cores(writer.names["exchange"], table, n, 1, n * n)
+            pointers = [matrix, pivots, panels, triangle, code.number(I64, n), code.number(I64, first)]
+            call.run_on_all_cores(writer.names["rest"], pointers, left, writer.rows, left * left * BLOCK)
+    call.run_on_all_cores(writer.names["exchange"], [matrix, pivots, code.number(I64, n)], n, 1, n * n)
 
 
 class Elimination(Tiling):
@@ -195,8 +194,8 @@ class Elimination(Tiling):
                     self.store(-self.read(source, q, self.vector), target, q)
             with code.when(~is_whole):
                 code.clear(target, self.width * self.element.align)
-                with code.loop(0, left - row) as q:
-                    self.store(-self.read(source, q, self.element), target, q)
+                with code.loop(0, left - row) as i:
+                    self.store(-self.read(source, i, self.element), target, i)
         code.clear(triangle, BLOCK * BLOCK * self.element.align)
         with code.loop(0, BLOCK) as k, code.loop(k + 1, BLOCK) as i:
             multiplier = self.read(matrix, (first + k) * n + first + i, self.element)

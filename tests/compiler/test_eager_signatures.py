@@ -17,7 +17,7 @@ from wengert.core.native import LargeSignatures, native_call
 from wengert.core.primitive import TABLE, plain_impl
 
 RNG = np.random.default_rng(0)
-OTHERS = ("gather", "scatter", "argsort", "matmul")
+OTHERS = ("gather", "scatter", "argsort", "matmul", "factored")
 NATIVE = [
     p for p in native_call if isinstance(getattr(p.impl, "large_calls", None), LargeSignatures) and p.name not in OTHERS
 ]

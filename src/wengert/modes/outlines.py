@@ -49,8 +49,8 @@ MOST_NEW = 16
 
 read_node = attrgetter("primitive", "params", "parents", "saved", "shape", "dtype", "hooks")
 read_spec, read_dtype = attrgetter("shape", "dtype"), attrgetter("dtype")
-DESCRIBED = frozenset((np.ndarray, Spec, type(None)))
-"""The classes of what nodes save that describes itself, or has a number."""
+DESCRIBED = frozenset((Spec, type(None)))
+"""The classes of what nodes save that describes itself."""
 flatten = itertools.chain.from_iterable
 
 
@@ -101,16 +101,14 @@ class OutlinedTape:
         numbers[None] = len(order)
         values = list(flatten(saved))
         described: dict[int, Any] = dict(zip(map(id, values), values, strict=True))  # each once
-        self.inputs = [x for x in described.values() if x.__class__ is np.ndarray]
-        self.known: dict[int, int] = dict(zip(map(id, self.inputs), itertools.count(), strict=False))
+        self.inputs: list[np.ndarray] = []
+        self.known: dict[int, int] = {}
         self.layouts: dict[int, MemoryLayout] = {}
-        for number, x in enumerate(self.inputs):
-            if not x.flags.c_contiguous:
-                self.inputs[number], self.layouts[number] = find_layout(x)
         for identity, x in described.items():
-            if x.__class__ not in DESCRIBED:
+            if x.__class__ is np.ndarray and identity not in self.known:  # no further call for most values
+                described[identity] = self.add_input(x)
+            elif x.__class__ not in DESCRIBED:
                 described[identity] = self.describe_value(x)
-        described |= self.known
         started = [(numbers[node], self.describe_value(t)) for node, t in seeds.items()]
         self.key = (
             *(primitives, shapes, dtypes),
@@ -133,7 +131,12 @@ class OutlinedTape:
     def describe_parameters(self, params: dict[str, Any]) -> tuple[Any, ...]:
         """What describes the parameters of a node: the keys of constants; arrays that they hold are inputs."""
         return *params, *[
-            (x.__class__, x) if x.__class__ in BY_EQUALITY else self.describe_parameter(x) for x in params.values()
+            (x.__class__, x)
+            if x.__class__ in BY_EQUALITY
+            else constant_key(x)
+            if x.__class__ is tuple
+            else self.describe_parameter(x)
+            for x in params.values()
         ]
 
     def describe_parameter(self, x: Any) -> Any:

@@ -62,18 +62,26 @@ def compiled_if_large(*arrays: str, work: Callable[..., int] = lambda x, *_: x.s
     """
 
     def decorate(function: F) -> F:
-        parameters = signature(function).parameters.values()
-        names = [p.name for p in parameters]
-        defaults = {p.name: p.default for p in parameters if p.default is not Parameter.empty}
+        parameters = signature(function).parameters
+        names, defaults = tuple(parameters), tuple([p.default for p in parameters.values()])
+        required, most = defaults.count(Parameter.empty), len(names)
+        may_be_array = tuple([name in arrays for name in names])
 
         @wraps(function)
         def run(input: Any, *args: Any, **kwargs: Any) -> Any:
             value = input.value if input.__class__ is Tensor else input
             if value.__class__ is np.ndarray and value.size >= native.EXPENSIVE_ARRAY and native.IS_ON:
-                arguments = {**defaults, **dict(zip(names, (input, *args), strict=False)), **kwargs}
-                is_valid = len(args) < len(names) == len(arguments) and kwargs.keys().isdisjoint(names[: len(args) + 1])
+                count = 1 + len(args)
+                arguments = (input, *args, *defaults[count:])
+                if kwargs:
+                    left = names[count:]
+                    is_valid = count <= most and kwargs.keys() <= set(left)
+                    arguments = (*arguments[:count], *map(kwargs.get, left, defaults[count:]))
+                    is_valid = is_valid and not any(x is Parameter.empty for x in arguments)
+                else:
+                    is_valid = required <= count <= most
                 if is_valid:
-                    return run_large(function, arrays, work, arguments)
+                    return run_large(function, arguments, may_be_array, work)
             return function(input, *args, **kwargs)  # which raises the error if arguments are not valid
 
         return run  # type: ignore[return-value]  # it has the signature of the function
@@ -82,40 +90,70 @@ def compiled_if_large(*arrays: str, work: Callable[..., int] = lambda x, *_: x.s
 
 
 def run_large(
-    function: Callable[..., Any], names: tuple[str, ...], work: Callable[..., int], arguments: dict[str, Any]
+    function: Callable[..., Any], arguments: tuple[Any, ...], may_be_array: tuple[bool, ...], work: Callable[..., int]
 ) -> Any:
     """The result of a function on large arrays."""
-    given = {name: arguments[name] for name in names if arguments[name] is not None}
-    constants = tuple([item for item in arguments.items() if item[0] not in given])
-    values = [x.value if x.__class__ is Tensor else x for x in given.values()]
-    if any(x.__class__ is not np.ndarray for x in values) or recording.current_trace() is not None:
-        return function(**arguments)
+    given, values, described = [], [], []
+    for x, is_array in zip(arguments, may_be_array, strict=True):
+        if is_array and x is not None:
+            value = x.value if x.__class__ is Tensor else x
+            if value.__class__ is not np.ndarray:
+                return function(*arguments)
+            given.append(x)
+            values.append(value)
+            described.append((value.shape, value.dtype))
+        else:
+            described.append(x)
+    if recording.active and recording.current_trace() is not None:
+        return function(*arguments)
     try:
-        key = function, tuple(given), constants, tuple([(x.shape, x.dtype) for x in values])
+        key = function, *described
         large = KNOWN.get(key)
         if large is None:
-            if not all(x.dtype in NATIVE for x in values) or values[0].dtype not in FLOATS:
-                return function(**arguments)
-            if len(SEEN) >= MOST_PROGRAMS:
-                SEEN.clear()
-            seen = SEEN[key] = min(SEEN.get(key, 0) + work(*values), PAYS)
-            large = compile_function(function, tuple(given), constants, values) if seen == PAYS else None
+            large = compile_if_it_pays(function, key, arguments, may_be_array, values, work)
             if large is None:
-                return function(**arguments)
-            if len(KNOWN) >= MOST_PROGRAMS:
-                KNOWN.clear()
-            KNOWN[key] = large
+                return function(*arguments)
     except TypeError:  # a constant has no hash
-        return function(**arguments)
+        return function(*arguments)
     native.met_large = True
-    out, flag = call_large(large, tuple(given.values()))
+    out, flag = call_large(large, given)
     if flag.item() != 0.0 and set(np.geterr().values()) != {"ignore"}:
-        function(**dict(zip(given, values, strict=True)), **dict(constants))  # NumPy warns or raises
+        rest = iter(values)
+        plain = [
+            next(rest) if is_array and x is not None else x for x, is_array in zip(arguments, may_be_array, strict=True)
+        ]
+        function(*plain)  # NumPy warns or raises
     return out
 
 
+def compile_if_it_pays(
+    function: Callable[..., Any],
+    key: tuple[Any, ...],
+    arguments: tuple[Any, ...],
+    may_be_array: tuple[bool, ...],
+    values: Sequence[np.ndarray],
+    work: Callable[..., int],
+) -> LargeFunction | None:
+    """A function compiled for arguments like these, if calls with them have had so much work that it pays."""
+    if not all(x.dtype in NATIVE for x in values) or values[0].dtype not in FLOATS:
+        return None
+    if len(SEEN) >= MOST_PROGRAMS:
+        SEEN.clear()
+    seen = SEEN[key] = min(SEEN.get(key, 0) + work(*values), PAYS)
+    if seen < PAYS:
+        return None
+    are_arrays = [is_array and x is not None for x, is_array in zip(arguments, may_be_array, strict=True)]
+    constants = [None if is_array else x for x, is_array in zip(arguments, are_arrays, strict=True)]
+    large = compile_function(function, are_arrays, constants, values)
+    if large is not None:
+        if len(KNOWN) >= MOST_PROGRAMS:
+            KNOWN.clear()
+        KNOWN[key] = large
+    return large
+
+
 def compile_function(
-    function: Callable[..., Any], names: tuple[str, ...], constants: tuple[Any, ...], values: Sequence[np.ndarray]
+    function: Callable[..., Any], are_arrays: Sequence[bool], constants: Sequence[Any], values: Sequence[np.ndarray]
 ) -> LargeFunction | None:
     """A function of some of its arguments, compiled for values like these; the others are constants."""
     try:
@@ -124,7 +162,8 @@ def compile_function(
         return None
 
     def run(*arrays: Any) -> Any:
-        out = function(**dict(zip(names, arrays, strict=True)), **dict(constants))
+        rest = iter(arrays)
+        out = function(*[next(rest) if is_array else x for is_array, x in zip(are_arrays, constants, strict=True)])
         known = stop_gradient(out)
         return out, sum_(known - known)
 
@@ -140,7 +179,7 @@ def call_large(large: LargeFunction, given: Sequence[Any]) -> tuple[Any, Any]:
     level = max([x.level for x in given if x.__class__ is Tensor], default=0)
     values, parents, constants = split_operands(given, level)
     live = tuple([node is not None for node in parents])
-    if not any(live) or any(isinstance(v, Array) for v in values):
+    if True not in live or any(isinstance(v, Array) for v in values):
         return large.compiled(*given)
     calls = large.recorded.get(live)
     if calls is None:

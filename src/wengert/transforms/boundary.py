@@ -42,8 +42,9 @@ def flatten_arrays(tree: Any) -> tuple[list[Any], Structure]:
     """The leaves of a tree as arrays, and its structure."""
     if isinstance(tree, SHAPED):
         return [tree], LEAF
-    if tree.__class__ is tuple and all(isinstance(x, SHAPED) for x in tree):
-        return list(tree), row_structure(len(tree))
+    kind = tree.__class__
+    if (kind is tuple or kind is list) and all(isinstance(x, SHAPED) for x in tree):
+        return list(tree), row_structure(kind, len(tree))
     leaves, structure = flatten(tree)
     return [to_array(x) for x in leaves], structure
 
@@ -52,13 +53,15 @@ def unflatten_arrays(structure: Structure, leaves: Sequence[Any]) -> Any:
     """The inverse of `flatten_arrays`."""
     if structure is LEAF:
         return leaves[0]
-    return tuple(leaves) if structure is row_structure(len(leaves)) else unflatten(structure, leaves)
+    kind = structure.make
+    is_row = (kind is tuple or kind is list) and structure is row_structure(kind, len(leaves))
+    return kind(leaves) if is_row else unflatten(structure, leaves)
 
 
 @cache
-def row_structure(n: int) -> Structure:
-    """The structure of a tuple of n arrays; always the same object, so that it can be compared with `is`."""
-    return Structure(tuple, tuple(range(n)), (LEAF,) * n)
+def row_structure(kind: type, n: int) -> Structure:
+    """The structure of a tuple or a list of n arrays; always the same object, so that it can be compared with `is`."""
+    return Structure(kind, tuple(range(n)), (LEAF,) * n)
 
 
 def map_arrays(function: Callable[..., Any], tree: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any
@@ -24,6 +25,8 @@ from wengert.compiler.forms.lowering import (
     lowering,
 )
 from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
+from wengert.compiler.routines.elimination import is_eliminated
+from wengert.compiler.routines.factorizations import FACTORED
 from wengert.compiler.routines.packed_products import PackedProduct
 from wengert.compiler.routines.products import MATMUL
 from wengert.compiler.schedule.gather import INDEX_DTYPES
@@ -116,9 +119,12 @@ def run_program(
     An array that is two operands is one input. `as_input` gives the array that a program reads, and its layout.
     """
     distinct = {id(x): as_input(x) for x in operands}
-    order = list(distinct)
     inputs, layouts = zip(*distinct.values(), strict=True)
-    places = tuple([order.index(id(x)) for x in operands])
+    if len(operands) == 1:
+        places: tuple[int, ...] = (0,)
+    else:
+        order = list(distinct)
+        places = tuple([order.index(id(x)) for x in operands])
     program = program_of(primitive, layouts, places, tuple(params.items()))
     if program is None:
         return None
@@ -140,8 +146,7 @@ def run_flagged(
 
     If it is not finite, NumPy computes it too, and warns or raises as the user wants it.
     """
-    errors = np.geterr()
-    if errors["under"] != "ignore":
+    if np.geterr()["under"] != "ignore":
         return None
     inputs, layouts = zip(*map(as_input, operands), strict=True)
     program = flagged_program_of(primitive, layouts, tuple(params.items()), axis)
@@ -149,7 +154,8 @@ def run_flagged(
         return None
     results = program.entry(*inputs) if program.entry is not None else NotImplemented
     out, flags = program(inputs) if results is NotImplemented else results
-    if np.count_nonzero(flags) and set(errors.values()) != {"ignore"}:
+    is_flagged = np.count_nonzero(flags) if flags.ndim else flags != 0.0
+    if is_flagged and set(np.geterr().values()) != {"ignore"}:
         plain_impl(primitive)(*operands, **params)
     return out
 
@@ -164,28 +170,38 @@ def run_rows(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[
 
 def run_reduction(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
     """The result of a reduction of a C-contiguous array: to copy another one would take longer than NumPy."""
-    errors = np.geterr()
-    if errors["under"] != "ignore" or not operands[0].flags.c_contiguous:
+    if not operands[0].flags.c_contiguous or np.geterr()["under"] != "ignore":
         return None
     return warn_as_numpy(primitive, operands, params, run_alone(primitive, operands, params))
 
 
 def warn_as_numpy(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any], out: Any) -> Any:
     """A result, if any. If it is not finite, NumPy computes it too, and warns or raises as the user wants it."""
-    if out is not None and set(np.geterr().values()) != {"ignore"} and not np.isfinite(out).all():
+    if out is not None and not is_finite(out) and set(np.geterr().values()) != {"ignore"}:
         plain_impl(primitive)(*operands, **params)
     return out
+
+
+def is_finite(out: Any) -> bool:
+    """Whether all numbers of a result are finite; most results of reductions are one number."""
+    return math.isfinite(out) if not out.ndim else bool(np.isfinite(out).all())
 
 
 def run_product(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
     """The result of a product of matrices that does not call BLAS. Transposed matrices are read as they are."""
     x, y = operands
-    if not are_floats(operands):
-        return None
-    k, n = y.shape
-    if not PackedProduct(Type.from_dtype(x.dtype).kind, x.size // k, n, k, False, False, k, n).is_native:
+    if not has_packed_product(x.dtype, y.dtype, x.size, y.shape):
         return None
     return run_flagged(primitive, operands, params, find_layout)
+
+
+@lru_cache(MOST_PROGRAMS)
+def has_packed_product(dtype: np.dtype, other: np.dtype, size: int, shape: tuple[int, int]) -> bool:
+    """Whether a left operand of so many elements times a matrix is a product that does not call BLAS."""
+    k, n = shape
+    if dtype not in FLOATS or dtype != other:
+        return False
+    return PackedProduct(Type.from_dtype(dtype).kind, size // k, n, k, False, False, k, n).is_native
 
 
 def run_stack(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
@@ -195,6 +211,14 @@ def run_stack(primitive: Primitive, operands: Sequence[np.ndarray], params: dict
     """
     first = operands[0]
     if not are_floats(operands) or (first.ndim == 2 and first.shape[-1] > LARGEST_ALONE):
+        return None
+    return run_program(primitive, operands, params, find_layout)
+
+
+def run_elimination(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
+    """The factors of one matrix, if they are not those of LAPACK. A transposed matrix is read as it is."""
+    (x,) = operands
+    if x.ndim != 2 or not is_eliminated(x.dtype, x.shape[-1]):
         return None
     return run_program(primitive, operands, params, find_layout)
 
@@ -239,6 +263,8 @@ for primitive in TABLE.values():
             native_call.enter(partial(run_product, primitive), primitive)
         elif isinstance(native_code, Gather | Scatter):
             native_call.enter(partial(run_at_key, primitive), primitive)
+        elif native_code is FACTORED:
+            native_call.enter(partial(run_elimination, primitive), primitive)
         elif isinstance(native_code, Alternatives):
             native_call.enter(partial(run_stack, primitive), primitive)
         elif isinstance(native_code, Routine):

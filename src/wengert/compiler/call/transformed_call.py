@@ -25,7 +25,7 @@ from wengert.core.levels import find_own, is_own, payloads, strip_level
 from wengert.core.primitive import Primitive
 from wengert.core.tree import Structure, flatten
 from wengert.graph.graph import Graph, is_traced
-from wengert.graph.ir import is_a
+from wengert.graph.ir import Node, is_a
 from wengert.graph.passes import REWRITES, run_until_stable
 from wengert.modes import recording
 from wengert.modes.batch import Batched
@@ -98,7 +98,7 @@ class CompiledCall(Call):
         found = forward(*values)
         outs = [found[i] for i in output_places(pulled.forward)]
         native.met_large |= max([y.size for y in outs]) >= native.EXPENSIVE_ARRAY
-        gradient = CompiledGradient(self, pulled, live, outs[count:])
+        gradient = CompiledGradient(self, pulled, live, as_residuals(pulled, outs[count:]))
         parameters = {"gradient": gradient}
         primal = record_result(gradient_of(self.name), top.level, parameters, values, parents, constants, outs[:count])
         for y, alive in zip(primal, pulled.live, strict=True):
@@ -161,13 +161,17 @@ class RecordedCalls:
         self.call, self.live, self.primitive = CompiledCall(signature, ()), live, first_gradient_of(signature.name)
         self.forward, self.pulled = self.call.forward_pass(live), pull_graph(signature.graph, live)
         self.places, self.count = output_places(self.pulled.forward), len(signature.graph.outputs)
+        self.has_weak = any(node.weak is not None for node in residual_inputs(self.pulled))
 
     def record(self, level: int, values: list[Any], parents: list[Any], constants: list[Any]) -> tuple[Any, ...]:
         """The results for plain arrays with these nodes; those of `constants` could still change."""
         values = [as_contiguous(v) for v in values]  # once for both passes
         found = self.forward(*values)
         out, *others = [found[i] for i in self.places]
-        gradient = CompiledGradient(self.call, self.pulled, self.live, others[self.count - 1 :])
+        residuals = others[self.count - 1 :]
+        if self.has_weak:
+            residuals = as_residuals(self.pulled, residuals)
+        gradient = CompiledGradient(self.call, self.pulled, self.live, residuals)
         saved: tuple[Any, ...] = (tuple(values),)
         if constants:
             saved = protect(saved, constants)
@@ -176,12 +180,13 @@ class RecordedCalls:
 
 
 class CompiledGradient(ArrayHolder):
-    """The backward pass of one call: a compiled function of inputs that it uses, of residuals, and of cotangents."""
+    """The backward pass of one call: a compiled function of inputs that it uses, of residuals, and of cotangents.
 
-    def __init__(self, call: CompiledCall, pulled: Pulled, live: Live, residuals: Sequence[Any]):
-        self.call, self.pulled, self.live = call, pulled, live
-        inputs = pulled.backward.inputs[len(pulled.uses) :]
-        self.arrays = [x if node.weak is None else node.weak(x) for x, node in zip(residuals, inputs, strict=False)]
+    `arrays` are the residuals, as `as_residuals` gives them.
+    """
+
+    def __init__(self, call: CompiledCall, pulled: Pulled, live: Live, arrays: Sequence[Any]):
+        self.call, self.pulled, self.live, self.arrays = call, pulled, live, arrays
         self.outline = call.signature, live
 
     def pull_through(self, t: Sequence[Any], operands: Sequence[Any]) -> Sequence[Any]:
@@ -220,6 +225,16 @@ class InlinedGradient(CompiledGradient):
 
     def pull_through(self, t: Sequence[Any], operands: Sequence[Any]) -> Sequence[Any]:
         return self.run_backward(t, operands, lambda given: make_backward(self.pulled.backward, given))
+
+
+def residual_inputs(pulled: Pulled) -> Sequence[Node]:
+    """The inputs of a backward pass that are residuals; cotangents follow."""
+    return pulled.backward.inputs[len(pulled.uses) : len(pulled.backward.inputs) - sum(pulled.live)]
+
+
+def as_residuals(pulled: Pulled, values: Sequence[Any]) -> list[Any]:
+    """What a forward pass has kept, with Python's numbers where they were some."""
+    return [x if n.weak is None else n.weak(x) for x, n in zip(values, residual_inputs(pulled), strict=True)]
 
 
 def as_contiguous(x: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from wengert.compiler.routines.elimination import eliminate, is_eliminated, workspace
 from wengert.compiler.routines.lapack import MatrixProblem, MatrixRoutine, are_factorable, best_sizes
 from wengert.compiler.simd.lanes import Lanes, select
 from wengert.compiler.simd.types import I64
@@ -45,7 +46,10 @@ def solve_factored(p: MatrixProblem) -> None:
     """Factor the transpose, as `_factor_impl` does, and append a row of the pivots."""
     n, out, code = p.node.shape[-1], p.result(), p.code
     p.read_rows(out, 0)
-    p.lapack("getrf", n, n, out, n, p.blocks["pivots"], p.info)
+    if is_eliminated(p.node.dtype, n):
+        eliminate(p, out, n)
+    else:
+        p.lapack("getrf", n, n, out, n, p.blocks["pivots"], p.info)
     p.clear(p.at(out, n * n), n)
     with code.loop(0, n) as i:
         pivot = load_pivot(p, i).to(p.element.real.kind)
@@ -57,16 +61,22 @@ def load_pivot(p: MatrixProblem, i: Lanes) -> Lanes:
     return p.code.load(p.code.offset(p.blocks["pivots"], i, p.integer), p.integer).to("i64") - 1
 
 
+def factored_blocks(node: Operation) -> dict[str, int]:
+    """The pivots, and what an elimination needs."""
+    n = node.shape[-1]
+    return {"pivots": integers(n)} | (workspace(node.dtype, n) if is_eliminated(node.dtype, n) else {})
+
+
 FACTORED = MatrixRoutine(
     solve_factored,
-    blocks=lambda node: {"pivots": integers(node.shape[-1])},
+    blocks=factored_blocks,
     work=lambda node: node.shape[-1] ** 3 // 3,
     may_fail=lambda node: False,
     name="getrf",
 )
 
 
-def eliminate(p: MatrixProblem) -> Lanes:
+def factor_columns(p: MatrixProblem) -> Lanes:
     """The factors of a matrix of any shape, by columns; fewer pivots than rows if there are fewer columns."""
     rows, columns = p.node.args[0].shape[-2:]
     factors = p.blocks["factors"]
@@ -78,7 +88,7 @@ def eliminate(p: MatrixProblem) -> Lanes:
 def solve_lu(p: MatrixProblem) -> None:
     """Factor a matrix whose rows are in the order of the pivots; NumPy does so if rounding finds others."""
     rows, columns = p.node.shape[-2:]
-    code, factors = p.code, eliminate(p)
+    code, factors = p.code, factor_columns(p)
     with code.loop(0, min(rows, columns)) as i:
         p.fail_if(load_pivot(p, i).ne(i))
     p.transpose(p.result(), factors, columns, rows)
@@ -88,7 +98,7 @@ def solve_lu_order(p: MatrixProblem) -> None:
     """The order of the rows, by exchanging those of the pivots."""
     rows, columns = p.node.args[0].shape[-2:]
     code, out = p.code, p.result()
-    eliminate(p)
+    factor_columns(p)
     with code.loop(0, rows) as i:
         code.store(i, code.offset(out, i, I64))
     with code.loop(0, min(rows, columns)) as i:

@@ -138,6 +138,21 @@ class Tiling:
         """Neighbouring elements."""
         value.code.store(value, self.at(pointer, index), self.element.align)
 
+    def copy_rows(
+        self,
+        code: Code,
+        source: Lanes,
+        source_stride: Lanes | int,
+        target: Lanes,
+        target_stride: Lanes | int,
+        count: Lanes,
+        width: Lanes,
+    ) -> None:
+        """Copy the part of a tile that exists."""
+        with code.loop(0, count) as r:
+            size = width * self.element.align
+            code.copy(self.at(target, r * target_stride), self.at(source, r * source_stride), size)
+
 
 def read_table(code: Code, count: int) -> tuple[Sizes, list[Lanes]]:
     """The sizes, and so many addresses that follow them in the table of a part."""
@@ -303,18 +318,3 @@ class PartWriter(Tiling):
                     at += count
             with code.when(~is_whole), code.loop(0, self.rows) as r:
                 self.store(self.read(source, smaller(r, sizes.m - row - 1), self.element), target, r)
-
-    def copy_rows(
-        self,
-        code: Code,
-        source: Lanes,
-        source_stride: Lanes | int,
-        target: Lanes,
-        target_stride: Lanes | int,
-        count: Lanes,
-        width: Lanes,
-    ) -> None:
-        """Copy the part of a tile that exists."""
-        with code.loop(0, count) as r:
-            size = width * self.element.align
-            code.copy(self.at(target, r * target_stride), self.at(source, r * source_stride), size)

@@ -1,0 +1,253 @@
+"""Gaussian elimination with row exchanges, in blocks of columns, on all cores, without LAPACK.
+
+LAPACK's threads spin while those of other native code work, and gain little on matrices of some hundred rows. Here a
+block of columns is eliminated by the caller. The other columns follow as a job of the one pool (`kernels/threads.py`),
+in groups of as many as a tile of `packed_products.py` has rows: each group exchanges its elements, solves the triangle
+of the block, and subtracts the products of what it found with the multipliers below the triangle, which are copied
+into panels once for all groups.
+
+Each element has the same operations in the same order, whatever the vectors and the threads. A column is divided by its
+first element of the largest size, as in LAPACK; if that is zero, it is left as it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wengert.compiler.machine.target import machine_target, vector_bytes
+from wengert.compiler.routines.packed_products import NARROWEST, TileWriter, Tiling, smaller
+from wengert.compiler.simd.complex_lanes import Variable
+from wengert.compiler.simd.lane_operations import fold_lanes, pick_lanes, splat
+from wengert.compiler.simd.lanes import Code, Lanes, fma, select
+from wengert.compiler.simd.types import I64, PTR, Type
+
+if TYPE_CHECKING:
+    from wengert.compiler.routines.lapack import MatrixProblem
+
+BLOCK = 32
+"""The columns of a block, which is a multiple of the lanes of a vector."""
+FEWEST, MOST = 64, 1024
+"""The least and the largest number of columns: smaller matrices have no use for tiles, and larger ones do not stay in
+the cache while a block passes.
+"""
+VECTORS = 4
+"""The vectors of a column that are updated at once."""
+
+
+def is_eliminated(dtype: np.dtype, n: int) -> bool:
+    """Whether matrices with so many columns are factored here, and not by LAPACK."""
+    target = machine_target()
+    return dtype.kind == "f" and FEWEST <= n <= MOST and vector_bytes() >= NARROWEST and not target.is_freestanding
+
+
+def workspace(dtype: np.dtype, n: int) -> dict[str, int]:
+    """The bytes of the copies of multipliers, in panels, and in the triangle of a block."""
+    width = Tiling(f"f{8 * dtype.itemsize}").width
+    return {"panels": BLOCK * (n + width) * dtype.itemsize, "triangle": BLOCK * BLOCK * dtype.itemsize}
+
+
+def eliminate(p: MatrixProblem, matrix: Lanes, n: int) -> None:
+    """Replace a matrix, stored by columns, by its factors, and write the pivots as LAPACK does."""
+    code, call, pivots = p.code, p.inner, p.blocks["pivots"]
+    panels, triangle = p.blocks["panels"], p.blocks["triangle"]
+    writer = Elimination(p.element.real.kind, p.integer)
+    writer.define(p)
+    for first in range(0, n, BLOCK):
+        count = min(BLOCK, n - first)
+        sizes = [code.constant(size, I64) for size in (n, first, count)]
+        call.run(writer.names["block"], matrix, pivots, *sizes)
+        left = n - first - count
+        if left:
+            call.run(writer.names["copy"], matrix, panels, triangle, *sizes[:2])
+            pointers = [matrix, pivots, panels, triangle, code.number(I64, n), code.number(I64, first)]
+            call.run_on_all_cores(writer.names["rest"], pointers, left, writer.rows, left * left * BLOCK)
+    call.run_on_all_cores(writer.names["exchange"], [matrix, pivots, code.number(I64, n)], n, 1, n * n)
+
+
+class Elimination(Tiling):
+    """Writes the functions of the elimination; `pivot` is the type of pivots, which are counted from one."""
+
+    def __init__(self, kind: str, pivot: Type):
+        super().__init__(kind)
+        self.pivot, self.tile = pivot, TileWriter(kind, False)
+        self.names = {part: f"wengert.eliminate.{part}.{kind}" for part in ("block", "copy", "rest", "exchange")}
+
+    def define(self, p: MatrixProblem) -> None:
+        """Define all functions, once for all eliminations of a program."""
+        call, sizes = p.inner, ("i64 %n", "i64 %first")
+        call.define(self.tile.name, self.tile.parameters, self.tile.write, "noinline")
+        call.define(
+            self.names["block"], ("ptr %matrix", "ptr %pivots", *sizes, "i64 %count"), self.write_block, "noinline"
+        )
+        call.define(
+            self.names["copy"],
+            ("ptr noalias %matrix", "ptr noalias %panels", "ptr noalias %triangle", *sizes),
+            self.write_copy,
+            "noinline",
+        )
+        call.define_part(self.names["rest"], self.write_rest)
+        call.define_part(self.names["exchange"], self.write_exchange)
+
+    def load_pivot(self, pivots: Lanes, i: Lanes) -> Lanes:
+        """The row that is exchanged with row i, counted from zero."""
+        return pivots.code.load(pivots.code.offset(pivots, i, self.pivot), self.pivot).to("i64") - 1
+
+    def exchange(self, column: Lanes, i: Lanes, k: Lanes) -> None:
+        """Exchange two elements of a column."""
+        x, y = [self.read(column, row, self.element) for row in (i, k)]
+        self.store(x, column, k)
+        self.store(y, column, i)
+
+    # A block of columns
+
+    def write_block(self, code: Code) -> None:
+        """Eliminate a block, one column after the other."""
+        matrix, pivots = [Lanes(code, f"%{name}", PTR) for name in ("matrix", "pivots")]
+        n, first, count = [Lanes(code, f"%{name}", I64) for name in ("n", "first", "count")]
+        end = first + count
+        with code.loop(first, end) as j:
+            column = self.at(matrix, j * n)
+            with code.loop(first, j) as k:
+                factor, earlier = -self.read(column, k, self.element), self.at(matrix, k * n)
+                with code.loop(k + 1, j) as i:
+                    x = fma(factor, self.read(earlier, i, self.element), self.read(column, i, self.element))
+                    self.store(x, column, i)
+            self.write_products(code, matrix, n, column, first, j)
+            found = self.find_largest(code, column, j, n)
+            code.store((found + 1).to(self.pivot.kind), code.offset(pivots, j, self.pivot))
+            with code.when(found.ne(j)), code.loop(first, end) as k:
+                self.exchange(self.at(matrix, k * n), j, found)
+            divisor = self.read(column, j, self.element)
+            with code.when(divisor.ne(0.0)):
+                self.write_quotients(code, column, divisor, j + 1, n)
+
+    def write_products(self, code: Code, matrix: Lanes, n: Lanes, column: Lanes, first: Lanes, j: Lanes) -> None:
+        """Subtract from a column, from row j on, its products with the columns before it in the block."""
+        start = j
+        for type, vectors in ((self.vector, VECTORS), (self.vector, 1), (self.element, 1)):
+            step = type.lanes * vectors
+            stop = start + (n - start & -step)
+            with code.loop(start, stop, step) as i:
+                sums = [Variable(code, type, self.read(column, i + q * type.lanes, type)) for q in range(vectors)]
+                with code.loop(first, j) as k:
+                    factor, source = -self.read(column, k, self.element), self.at(matrix, k * n + i)
+                    factors = splat(factor, type.lanes)
+                    for q, total in enumerate(sums):
+                        total.store(fma(factors, self.read(source, q * type.lanes, type), total.load()))
+                for q, total in enumerate(sums):
+                    self.store(total.load(), column, i + q * type.lanes)
+            start = stop
+
+    def find_largest(self, code: Code, column: Lanes, j: Lanes, n: Lanes) -> Lanes:
+        """The first row from j on that has the largest absolute value; j itself if there are only NaNs."""
+        larger = lambda x, y: select(x > y, x, y)
+        most = Variable(code, self.vector, 0.0)
+        stop = j + (n - j & -self.lanes)
+        with code.loop(j, stop, self.lanes) as i:
+            most.store(larger(self.read(column, i, self.vector).abs(), most.load()))
+        largest = Variable(code, self.element, fold_lanes(larger, most.load()))
+        with code.loop(stop, n) as i:
+            largest.store(larger(self.read(column, i, self.element).abs(), largest.load()))
+        row, look, pass_by, done = code.variable(I64, j), code.label("look"), code.label("pass"), code.label("found")
+        check = code.label("check")
+        code.jump(look)
+        code.begin(look)
+        i = code.load(row, I64)
+        code.branch(i < n, check, done)
+        code.begin(check)
+        code.branch(self.read(column, i, self.element).abs().eq(largest.load()), done, pass_by)
+        code.begin(pass_by)
+        code.store(i + 1, row)
+        code.jump(look)
+        code.begin(done)
+        found = code.load(row, I64)
+        return found.where(found < n, j)
+
+    def write_quotients(self, code: Code, column: Lanes, divisor: Lanes, start: Lanes, n: Lanes) -> None:
+        """Divide a column, from a row on."""
+        for type in (self.vector, self.element):
+            stop = start + (n - start & -type.lanes)
+            divisors = splat(divisor, type.lanes)
+            with code.loop(start, stop, type.lanes) as i:
+                self.store(self.read(column, i, type) / divisors, column, i)
+            start = stop
+
+    # What the other columns read
+
+    def write_copy(self, code: Code) -> None:
+        """Copy the multipliers of a block with the opposite sign: those below the triangle in panels, and those in it.
+
+        The last panel is filled up with zeros, and so is the rest of the triangle.
+        """
+        matrix, panels, triangle = [Lanes(code, f"%{name}", PTR) for name in ("matrix", "panels", "triangle")]
+        n, first = [Lanes(code, f"%{name}", I64) for name in ("n", "first")]
+        start = first + BLOCK
+        left = n - start
+        with code.loop(0, left, self.width) as row, code.loop(0, BLOCK) as k:
+            source = self.at(matrix, (first + k) * n + start + row)
+            target = self.at(panels, row * BLOCK + k * self.width)
+            is_whole = left - row >= self.width
+            with code.when(is_whole):
+                for q in range(0, self.width, self.lanes):
+                    self.store(-self.read(source, q, self.vector), target, q)
+            with code.when(~is_whole):
+                code.clear(target, self.width * self.element.align)
+                with code.loop(0, left - row) as i:
+                    self.store(-self.read(source, i, self.element), target, i)
+        code.clear(triangle, BLOCK * BLOCK * self.element.align)
+        with code.loop(0, BLOCK) as k, code.loop(k + 1, BLOCK) as i:
+            multiplier = self.read(matrix, (first + k) * n + first + i, self.element)
+            self.store(-multiplier, triangle, k * BLOCK + i)
+
+    # The other columns
+
+    def write_rest(self, code: Code) -> None:
+        """Eliminate the rows of a block from the columns of a part."""
+        table, begin, end = Lanes(code, "%table", PTR), Lanes(code, "%begin", I64), Lanes(code, "%end", I64)
+        pointers = [code.load(code.offset(table, i, PTR), PTR) for i in range(6)]
+        matrix, pivots, panels, triangle = pointers[:4]
+        n, first = [code.load(pointer, I64) for pointer in pointers[4:]]
+        start = first + BLOCK
+        left = n - start
+        buffer = code.array(self.element, self.rows * self.width)
+        with code.loop(begin, end, self.rows) as top:
+            group, count = self.at(matrix, (start + top) * n), smaller(end - top, self.rows)
+            with code.loop(0, count) as c:
+                column = self.at(group, c * n)
+                with code.loop(first, start) as k:
+                    self.exchange(column, k, self.load_pivot(pivots, k))
+                self.solve_triangle(triangle, self.at(column, first))
+            with code.loop(0, left, self.width) as row:
+                width = smaller(left - row, self.width)
+                factors = self.at(group, first), n, count - 1, self.at(panels, row * BLOCK), BLOCK
+                target = self.at(group, start + row)
+                is_whole = count.eq(self.rows) & width.eq(self.width)
+                with code.when(is_whole):
+                    self.tile.run(code, *factors, target, n, target, n)
+                with code.when(~is_whole):
+                    self.copy_rows(code, target, n, buffer, self.width, count, width)
+                    self.tile.run(code, *factors, buffer, self.width, buffer, self.width)
+                    self.copy_rows(code, buffer, self.width, target, n, count, width)
+
+    def solve_triangle(self, triangle: Lanes, column: Lanes) -> None:
+        """Replace the rows of a block in a column by the solution with the triangle of multipliers, in registers."""
+        starts = range(0, BLOCK, self.lanes)
+        parts = [self.read(column, i, self.vector) for i in starts]
+        for k in range(BLOCK - 1):
+            at, lane = divmod(k, self.lanes)
+            factors = pick_lanes(parts[at], [lane] * self.lanes)
+            for q in range(at, len(parts)):
+                multipliers = self.read(triangle, k * BLOCK + starts[q], self.vector)
+                parts[q] = fma(factors, multipliers, parts[q])
+        for i, part in zip(starts, parts, strict=True):
+            self.store(part, column, i)
+
+    def write_exchange(self, code: Code) -> None:
+        """Exchange elements of the columns of a part as the blocks behind theirs did."""
+        table, begin, end = Lanes(code, "%table", PTR), Lanes(code, "%begin", I64), Lanes(code, "%end", I64)
+        matrix, pivots, size = [code.load(code.offset(table, i, PTR), PTR) for i in range(3)]
+        n = code.load(size, I64)
+        with code.loop(begin, end) as j, code.loop((j & -BLOCK) + BLOCK, n) as k:
+            self.exchange(self.at(matrix, j * n), k, self.load_pivot(pivots, k))

@@ -1,0 +1,119 @@
+"""Gaussian elimination in blocks: factors, pivots, blocks and tiles that are not full, and what has no pivot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.compiler.kernels.threads import THREADS
+from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.routines import elimination
+from wengert.compiler.routines.packed_products import NARROWEST
+from wengert.core import native
+from wengert.core.primitive import TABLE, plain_impl
+
+FACTORED = TABLE["factored"]
+SIZES = [64, 65, 95, 128, 141, 200]
+
+pytestmark = pytest.mark.skipif(vector_bytes() < NARROWEST, reason="LAPACK factors matrices where vectors are short")
+
+
+def draw(n, dtype=float, stack=()):
+    return np.random.default_rng(n).standard_normal((*stack, n, n)).astype(dtype)
+
+
+def factor(x):
+    """The factors from native code."""
+    return wg.compile(FACTORED.op)(x)
+
+
+def assert_factors(packed, x):
+    """L U is the transpose of x with its rows exchanged, to the accuracy of elimination, and L has no large numbers."""
+    n = x.shape[-1]
+    columns = packed[:n].astype(float).T
+    lower, upper = np.tril(columns, -1) + np.eye(n), np.triu(columns)
+    exchanged = x.T.astype(float)
+    for i, k in enumerate(packed[n].astype(int)):
+        assert k >= i
+        exchanged[[i, k]] = exchanged[[k, i]]
+    assert abs(lower).max() <= 1.0
+    bound = n * np.finfo(x.dtype).eps * (abs(lower) @ abs(upper))
+    assert (abs(lower @ upper - exchanged) <= bound).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", SIZES)
+def test_factors_have_the_product_and_the_pivots_of_lapack(n, dtype):
+    x = draw(n, dtype)
+    packed = factor(x)
+    assert packed.dtype == dtype
+    assert_factors(packed, x)
+    np.testing.assert_array_equal(packed[n], plain_impl(FACTORED)(x)[n])
+
+
+def test_it_is_not_lapack_that_runs():
+    report = wg.compile(FACTORED.op).report(draw(100))
+    assert "eliminate" in report.llvm
+    assert "dgetrf" not in report.llvm
+
+
+@pytest.mark.parametrize("n", [63, 1025])
+def test_other_sizes_are_left_to_lapack(n):
+    assert not elimination.is_eliminated(np.dtype(float), n)
+    assert not elimination.is_eliminated(np.dtype(complex), 100)
+
+
+def test_bits_do_not_depend_on_threads(monkeypatch):
+    x, f = draw(300), wg.compile(FACTORED.op)
+    several = f(x)
+    monkeypatch.setattr(THREADS, "value", 1)
+    np.testing.assert_array_equal(f(x), several)
+
+
+def test_stacks_are_factored_one_by_one():
+    x = draw(70, stack=(3,))
+    for packed, one in zip(factor(x), x, strict=True):
+        np.testing.assert_array_equal(packed, factor(one))
+
+
+def test_a_transposed_matrix_is_read_as_it_is():
+    x = draw(100)
+    np.testing.assert_array_equal(wg.compile(lambda x: FACTORED.op(x.T))(x), factor(np.ascontiguousarray(x.T)))
+
+
+@pytest.mark.parametrize("row", [0, 31, 32, 63, 99])
+def test_a_column_of_zeros_has_no_pivot_and_is_left_as_it_is(row):
+    x = draw(100)
+    x[row] = 0.0
+    packed = factor(x)
+    assert not packed[row].any()
+    assert np.isfinite(packed).all()
+    with pytest.raises(np.linalg.LinAlgError):
+        wg.compile(np.linalg.solve)(x, np.ones(100))
+
+
+def test_the_first_of_equal_elements_is_the_pivot():
+    x = np.ones((64, 64)) + np.eye(64)
+    x[0] = 1.0
+    np.testing.assert_array_equal(factor(x)[64], plain_impl(FACTORED)(x)[64])
+
+
+def test_nans_stay_in_the_solution():
+    x = draw(80)
+    x[40, 3] = np.nan
+    assert np.isnan(wg.compile(np.linalg.solve)(x, np.ones(80))).any()
+
+
+def test_eager_code_runs_it_and_has_the_gradients_of_lapack(native_calls, monkeypatch):
+    x, y = draw(150) + 10 * np.eye(150), np.arange(150.0)
+    loss = lambda x: np.sum(np.linalg.solve(x, y) ** 2)
+    monkeypatch.setattr(native, "IS_ON", False)
+    value, gradient = wg.value_and_grad(loss)(x)
+    monkeypatch.setattr(native, "IS_ON", True)
+    monkeypatch.setattr(FACTORED.impl.large_calls, "spent", {})
+    monkeypatch.setattr(native, "PAYS", 0)
+    found = wg.value_and_grad(loss)(x)
+    assert ("factored", True) in native_calls
+    np.testing.assert_allclose(found[0], value, rtol=1e-12)
+    np.testing.assert_allclose(found[1], gradient, rtol=0, atol=1e-12 * abs(gradient).max())

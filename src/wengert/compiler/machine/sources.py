@@ -22,8 +22,15 @@ from wengert.compiler.machine import cache as disk
 from wengert.core import IMPORTED
 
 PACKAGE = str(Path(__file__).parent.parent.parent)
-LEFT_OUT = frozenset(("autograd", "compat", "data", "explain", "integrate", "nn", "optim", "optimize", "structure"))
-"""Folders whose code is above the compiler, and enters nothing into its tables: they make graphs, and call programs."""
+LEFT_OUT = frozenset(
+    (
+        *("array_libraries", "autograd", "compat", "data", "explain", "integrate", "nn", "optim", "optimize", "source"),
+        *("stats", "structure"),
+    )
+)
+"""Folders that enter nothing into the tables of the compiler, and that it does not call on the way from a graph to
+machine code: they make graphs, and call programs.
+"""
 COARSE = 0.01
 """Seconds by which the clock of a file system may be late."""
 

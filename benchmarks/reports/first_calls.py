@@ -12,15 +12,11 @@ from benchmarks.reports.figure import Figure
 from benchmarks.reports.tracing import tracing_figures
 from benchmarks.systems import named
 from benchmarks.workloads import COMPILED_WORKLOADS
-from benchmarks.workloads.compiled import sparse
 
 DEPTHS = (30, 100, 300, 1_000)
 OURS = "wengert compiled"
 AGAINST_JAX = {("chain-compiled", 300): 1 / 4, ("lstm", 12): 1 / 5}
 """The largest ratio of our time to compile to JAX's, by workload and size."""
-
-FINDING = {workload.name for workload in sparse.workloads}
-"""Workloads whose first call finds a sparsity pattern and colours it, which is not kept on disk."""
 
 WARM = 0.05
 """Seconds that the first call may take where the cache on disk has the code."""
@@ -88,8 +84,6 @@ def warm_figures(runs: int = 3) -> list[Figure]:
     figures = []
     with tempfile.TemporaryDirectory() as cache:
         for name, workload in COMPILED_WORKLOADS.items():
-            if name in FINDING:
-                continue
             for size in workload.sizes.values():
                 job = Job(name, size, OURS)
                 in_fresh_process(job, cache, started=False)

@@ -7,6 +7,7 @@ import hashlib
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,51 @@ def test_round_trip(folder):
     assert not cache.is_empty()
     assert cache.load("ff") is None
     assert cache.info() == (folder, 1, only_file(folder).stat().st_size)
+
+
+def test_what_is_stored_later_is_there_for_whoever_looks(folder, monkeypatch):
+    may_go_on = threading.Event()
+
+    def find_key() -> str:
+        assert may_go_on.wait(60)
+        return KEY
+
+    cache.store_later(find_key, DATA)
+    cache.store_later(lambda: "ff", DATA)
+    cache.store_later(lambda: None, DATA)
+    assert not folder.exists()
+    monkeypatch.setenv("WENGERT_CACHE_DIR", "off")  # it was meant for the folder of then
+    may_go_on.set()
+    assert cache.is_empty()
+    monkeypatch.setenv("WENGERT_CACHE_DIR", str(folder))
+    assert cache.info().entries == 2
+    assert cache.load(KEY) == cache.load("ff") == DATA
+
+
+def test_what_is_stored_later_is_there_after_the_end_of_a_process(folder):
+    program = f"""
+import time
+from wengert.compiler.machine import cache
+
+def find_key():
+    time.sleep(0.1)
+    return {KEY!r}
+
+cache.store_later(find_key, b"code")
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True, timeout=300)
+    assert cache.load(KEY) == b"code"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_fork_waits_for_what_is_stored_later(folder):
+    may_go_on = threading.Timer(0.1, lambda: None)
+    may_go_on.start()
+    cache.store_later(lambda: (may_go_on.join(), KEY)[1], DATA)
+    child = os.fork()
+    if child == 0:
+        os._exit(int(cache.load(KEY) != DATA))
+    assert os.waitpid(child, 0)[1] == 0
 
 
 @posix

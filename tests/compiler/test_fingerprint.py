@@ -89,8 +89,9 @@ def test_the_key_is_the_same_whether_the_cache_was_empty_or_not(tmp_path, monkey
     first.store(b"code")
     assert fingerprint.CacheEntry("a", "b").load() == b"code"
     assert fingerprint.CacheEntry("a", "c").load() is None
-    assert fingerprint.CacheEntry("a", "b").key() == first.key() != fingerprint.CacheEntry("a", "c").key()
-    monkeypatch.setattr(fingerprint, "surroundings", lambda: None)
+    host = fingerprint.machine_target()
+    assert fingerprint.CacheEntry("a", "b").key(host) == first.key(host) != fingerprint.CacheEntry("a", "c").key(host)
+    monkeypatch.setattr(fingerprint, "surroundings", lambda made_for: None)
     fingerprint.CacheEntry("d").store(b"code of sources that have changed")
     assert fingerprint.CacheEntry("a", "b").load() is None
     monkeypatch.undo()
@@ -104,18 +105,17 @@ def test_nothing_is_hashed_without_a_cache(monkeypatch):
     entry = fingerprint.CacheEntry("a")
     assert entry.load() is None
     entry.store(b"code")
-    assert entry.key() is None
+    assert entry.key(fingerprint.machine_target()) is None
 
 
 def test_everything_is_part_of_the_key(monkeypatch):
-    known = {fingerprint.surroundings()}
-    assert None not in known
-    monkeypatch.setattr(fingerprint, "versions", lambda: ("BLAS", 32))
-    known.add(fingerprint.surroundings())
     made_for = fingerprint.machine_target()
+    known = {fingerprint.surroundings(made_for)}
+    assert None not in known
     for changed in ({"triple": "aarch64-apple-darwin"}, {"cpu": "generic"}, {"features": "+none"}, {"vector_bytes": 1}):
-        monkeypatch.setattr(fingerprint, "machine_target", lambda changed=changed: made_for._replace(**changed))
-        known.add(fingerprint.surroundings())
+        known.add(fingerprint.surroundings(made_for._replace(**changed)))
+    monkeypatch.setattr(fingerprint, "versions", lambda: ("BLAS", 32))
+    known.add(fingerprint.surroundings(made_for))
     assert len(known) == 6
 
 

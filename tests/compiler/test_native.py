@@ -34,6 +34,7 @@ def folder(tmp_path, monkeypatch):
 
 def entries(folder: Path) -> list[Path]:
     """The programs in a cache, which also has the hash of the sources."""
+    cache.finish_storing()
     return sorted([path for path in folder.glob("*.wengert") if path.stem != sources.stored_key()])
 
 

@@ -179,13 +179,25 @@ TABLES = {
 }  # fmt: skip
 
 
+def imports_of(file: Path) -> list[ast.ImportFrom]:
+    return [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ImportFrom)]
+
+
 def test_folders_that_are_left_out_enter_nothing_into_the_tables_of_the_compiler():
-    """Nor does the compiler import them, as `test_layers.py` checks."""
     folders = [Path(wengert.__file__).parent / name for name in sources.LEFT_OUT]
     files = [file for folder in folders for file in folder.rglob("*.py")]
     assert len(files) > 300
     for file in files:
-        imports = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ImportFrom)]
-        names = {alias.name for node in imports for alias in node.names}
-        used = names | {(node.module or "").split(".")[-1] for node in imports}
+        names = {alias.name for node in imports_of(file) for alias in node.names}
+        used = names | {(node.module or "").split(".")[-1] for node in imports_of(file)}
         assert used.isdisjoint(TABLES), f"{file} uses {used & TABLES}"
+
+
+def test_folders_that_are_left_out_are_imported_by_calls_alone():
+    """Which make graphs of functions, and are not on the way from a graph to machine code."""
+    folder = Path(wengert.__file__).parent / "compiler"
+    files = [file for file in folder.rglob("*.py") if file.parent.name != "call"]
+    assert len(files) > 150
+    for file in files:
+        used = {part for node in imports_of(file) for part in (node.module or "").split(".")[1:2]}
+        assert used.isdisjoint(sources.LEFT_OUT), f"{file} uses {used & sources.LEFT_OUT}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import llvmlite.binding as llvm
 import pytest
 
 from wengert.compiler.machine import target
+from wengert.compiler.machine.translation import object_code
 
 PROGRAM = """
 import numpy as np
@@ -83,3 +85,11 @@ def test_a_level_that_the_machine_cannot_run_is_an_error(chosen, monkeypatch):
     ):
         chosen("x86-64-v4")
     assert "x86-64-v4" not in target.runnable_levels()
+
+
+def test_code_is_loaded_without_a_compiler(monkeypatch):
+    """To set one up takes longer than to load a program, which was translated before."""
+    code = object_code("define i64 @twice(i64 %x) {\n  %y = add i64 %x, %x\n  ret i64 %y\n}")
+    monkeypatch.setattr(target, "target_machine", lambda *_: pytest.fail("a compiler was made"))
+    loaded = target.Loaded(code, {})
+    assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(loaded.address("twice"))(21) == 42

@@ -2,13 +2,14 @@
 
 import ctypes
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
 import wengert as wg
 from wengert.compiler.forms.prepare import prepare
 from wengert.compiler.machine import translation
-from wengert.compiler.machine.target import Loaded
+from wengert.compiler.machine.target import Loaded, target_machine
 from wengert.compiler.machine.translation import FEW_PASSES, Level, Module, object_code, object_codes
 from wengert.compiler.program.program_writer import write_program
 from wengert.compiler.simd import vector_functions
@@ -36,13 +37,39 @@ def add(number: int, attributes: str = "") -> str:
 def test_modules_are_translated_on_all_cores_in_their_order(monkeypatch, threads, attributes):
     monkeypatch.setenv("WENGERT_NUM_THREADS", threads)
     monkeypatch.setattr(translation, "LONG_TEXT", 10)
-    modules = [Module(add(i, attributes) * (i < 20), Level(i % 3)) for i in range(21)]
+    modules = [Module(add(i, attributes) * (i < 20), [*Level][i % len(Level)]) for i in range(21)]
     codes = object_codes(modules)
     assert codes == [object_code(*module) for module in modules]
     loaded = Loaded(codes, {})
     for i in range(20):
         function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(loaded.address(f"add.{i}"))
         assert function(1000) == 1000 + i
+
+
+REPEATED = """
+define i64 @{name}(i64 %x) noinline nounwind {attributes} {{
+entry:
+  %first = udiv i64 1000000, %x
+  %again = udiv i64 1000000, %x
+  %sum = add i64 %first, %again
+  ret i64 %sum
+}}
+"""
+
+
+def test_cold_functions_are_translated_as_they_are_unless_speed_is_all_that_counts():
+    """A program that never calls one need not wait for it to be optimised. Its numbers are the same."""
+    text = REPEATED.format(name="hot", attributes="") + REPEATED.format(name="cold", attributes="cold")
+    divisions = {}
+    for level in (Level.USUAL, Level.WHOLE):
+        module = llvm.parse_assembly(text, llvm.create_context())
+        optimise = {Level.USUAL: translation.optimize, Level.WHOLE: translation.optimize_wholly}[level]
+        optimise(module, target_machine())
+        divisions[level] = [str(function).count("udiv") for function in module.functions]
+        loaded = Loaded(object_code(text, level), {})
+        for name in ("hot", "cold"):
+            assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(loaded.address(name))(7) == 2 * (1000000 // 7)
+    assert divisions == {Level.USUAL: [1, 2], Level.WHOLE: [1, 1]}
 
 
 def test_what_llvm_rejects_is_an_error_whichever_thread_met_it(monkeypatch):

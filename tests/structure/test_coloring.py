@@ -217,4 +217,16 @@ def test_splits_that_cannot_win_are_not_tried(monkeypatch):
         lambda matrix, color=colorings.color_columns: (calls.append(matrix.shape), color(matrix))[1],
     )
     assert color(stencil).number <= 8
-    assert calls == [(400, 400), (400, 400)]
+    assert calls == [(400, 400)]  # and its rows are coloured as its columns
+
+
+def test_a_pattern_that_is_its_transpose_is_coloured_by_columns_alone(monkeypatch):
+    """Colours for its rows would be those of its columns."""
+    counted = []
+    find = colorings.color_columns
+    monkeypatch.setattr(colorings, "color_columns", lambda matrix: counted.append(matrix) or find(matrix))
+    matrix = np.tri(12, k=1) - np.tri(12, k=-2)
+    for pattern, count in ((matrix, 1), (np.roll(matrix, 1, 0), 2)):
+        counted.clear()
+        assert color(Pattern(pattern)).number == 3
+        assert len(counted) == count

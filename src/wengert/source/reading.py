@@ -17,7 +17,7 @@ from wengert.source.calls import REPLACEMENTS
 from wengert.source.lines import source_blocks
 from wengert.source.memory import is_users_module
 from wengert.source.rewriting import GENERATED, Rewriter, is_readable
-from wengert.source.syntax import RUNTIME, arguments, load
+from wengert.source.syntax import RUNTIME, arguments, at, load
 
 FUNCTION = "__function__"
 LIBRARIES = ("numpy", "scipy", "wengert", "math")
@@ -94,7 +94,7 @@ def read_code(f: types.FunctionType) -> Reading | None:
     inner = ast.FunctionDef(FUNCTION, new.args, new.body, [])  # by its own name, it would be a variable of `__outer__`
     ast.copy_location(inner, new)
     outer = ast.FunctionDef("__outer__", arguments(RUNTIME, *free), [inner, ast.Return(load(FUNCTION))], [])
-    tree = ast.fix_missing_locations(ast.Module([outer], []))
+    tree = ast.Module([at(outer, new)], [])
     compiled = compile(tree, f.__code__.co_filename, "exec", dont_inherit=True, flags=future_flags(f))
     (whole,) = [part for part in compiled.co_consts if isinstance(part, types.CodeType)]
     (code,) = [part for part in whole.co_consts if isinstance(part, types.CodeType) and part.co_name == FUNCTION]
@@ -175,7 +175,7 @@ def find_lambda(f: types.FunctionType, text: str, before: str) -> ast.FunctionDe
 
 def same_code(node: ast.Lambda, f: types.FunctionType) -> bool:
     """Whether a lambda in the source is the function, as its names and constants say."""
-    expression = ast.fix_missing_locations(ast.Expression(ast.Lambda(node.args, node.body)))
+    expression = ast.Expression(ast.copy_location(ast.Lambda(node.args, node.body), node))
     compiled = compile(expression, "<lambda>", "eval", dont_inherit=True)
     (code,) = [part for part in compiled.co_consts if isinstance(part, types.CodeType)]
     mine = {*code.co_names, *code.co_freevars}

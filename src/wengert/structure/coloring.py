@@ -142,7 +142,7 @@ def color(pattern: Any, by: str = "auto") -> Coloring:
     if by == "row":
         return Coloring("row", no_colors(n), color_columns(backward))
     found = Coloring("column", color_columns(forward), no_colors(m))
-    if by == "auto":
+    if by == "auto" and not has_equal_entries(forward, backward):
         rows = Coloring("row", no_colors(n), color_columns(backward))
         found = rows if rows.number < found.number else found
     limit = found.number if by == "auto" else m + n + 1
@@ -156,6 +156,11 @@ def color(pattern: Any, by: str = "auto") -> Coloring:
     return (
         found if found.kind == "bidirectional" or by == "auto" else Coloring("bidirectional", found.columns, found.rows)
     )
+
+
+def has_equal_entries(x: csr_array, y: csr_array) -> bool:
+    """Whether two patterns are one, so that they have one colouring."""
+    return np.array_equal(x.indptr, y.indptr) and np.array_equal(x.indices, y.indices)
 
 
 def no_colors(n: int) -> np.ndarray:

@@ -17,6 +17,7 @@ from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import reshape
 from wengert.structure.coloring import Coloring, color
 from wengert.structure.incidence import csr_array
+from wengert.structure.kept_colorings import load_or_color
 from wengert.structure.pattern_arguments import CallSignature
 from wengert.structure.patterns import Pattern, find_pattern
 from wengert.transforms.boundary import Argnums, detach_parameters, flatten_arrays
@@ -240,7 +241,8 @@ class SparseDerivative:
                 f"differentiate in",
                 "Find the pattern with sparsity(f, x).",
             )
-        coloring = self.wanted if isinstance(self.wanted, Coloring) else color(pattern, self.wanted)
+        find = load_or_color if self.native else color
+        coloring = self.wanted if isinstance(self.wanted, Coloring) else find(pattern, self.wanted)
         return SparsePlan(self.function, signature, pattern, coloring, self.chunk_size, self.native, self.effort)
 
     def probe(self, plan: SparsePlan, arrays: Sequence[Any], matrix: csr_array) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 from wengert.compiler import aspects as aspects  # fills in the native code of operations
 from wengert.compiler.entry.entry_signature import EntrySignature
 from wengert.compiler.entry.entry_values import Argument
-from wengert.compiler.entry.python_objects import is_supported
 from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
 from wengert.control.bodies import trace_body
 from wengert.core.spec import Spec
@@ -66,7 +65,7 @@ def compile_pass(tape: OutlinedTape) -> BackwardProgram | None:
     except Exception:  # a rule looks at numbers, for which there are symbols here
         return None
     arguments = [Argument("array", spec) for spec in specs]
-    signature = EntrySignature(arguments, [node.spec for node in graph.outputs]) if is_supported() else None
+    signature = EntrySignature(arguments, [node.spec for node in graph.outputs])
     with LOCK:
         program = load_or_compile(graph, signature, "backward")
     return BackwardProgram(program, leaves) if program.build.program.is_native else None

@@ -17,7 +17,6 @@ from wengert.compiler.call.captures import Captures
 from wengert.compiler.entry.entry_signature import MOST_STATES, Constant, EntrySignature, Nothing
 from wengert.compiler.entry.entry_values import Argument, is_native_dtype
 from wengert.compiler.entry.program_state import StateUse
-from wengert.compiler.entry.python_objects import is_supported
 from wengert.compiler.machine.native import LOCK, NO_TARGETS, NativeProgram, load_or_compile
 from wengert.compiler.machine.translation import Effort
 from wengert.core.array import Array
@@ -207,7 +206,7 @@ class Signature:
 
     def entry_signature(self) -> EntrySignature | None:
         """The arguments and the result of the native entry; None if there is none."""
-        if self.arguments is None or not is_supported() or not self.is_lasting or len(self.uses()) > MOST_STATES:
+        if self.arguments is None or not self.is_lasting or len(self.uses()) > MOST_STATES:
             return None
         if not all(is_native_dtype(node.dtype) for node in (*self.graph.inputs, *self.graph.outputs)):
             return None

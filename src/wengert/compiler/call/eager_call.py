@@ -13,7 +13,6 @@ from wengert.compiler import aspects as aspects  # fills in the native code of o
 from wengert.compiler.call.backward_programs import as_laid_out
 from wengert.compiler.entry.entry_signature import EntrySignature
 from wengert.compiler.entry.entry_values import Argument
-from wengert.compiler.entry.python_objects import is_supported
 from wengert.compiler.forms.lowering import (
     FLOATS,
     Alternatives,
@@ -86,9 +85,8 @@ def flagged_program_of(
 def compile_graph(graph: Graph, results: Any, name: str) -> NativeProgram | None:
     """The program of a graph; None if NumPy would run a part of it."""
     arguments = [Argument("array", node.spec) for node in graph.inputs]
-    signature = EntrySignature(arguments, results) if is_supported() else None
     with LOCK:
-        program = load_or_compile(graph, signature, name)
+        program = load_or_compile(graph, EntrySignature(arguments, results), name)
     return program if program.build.program.is_native else None
 
 

@@ -68,9 +68,13 @@ _ALLOCATE = 47
 """CPython's number of the slot `tp_alloc` of a type."""
 
 
+PREFIX = "wengert.entry."
+"""What the names of all external functions and objects begin with."""
+
+
 def python_symbol(name: str) -> str:
     """The name of an external function or object in LLVM text."""
-    return f"@wengert.entry.{name}"
+    return f"@{PREFIX}{name}"
 
 
 def dtype_name(dtype: np.dtype) -> str:

@@ -349,7 +349,7 @@ def parallel_address() -> int:
     kept = CacheEntry(POOL)
     code = kept.load()
     if code is None:
-        code = object_code(POOL, Level.QUICK)  # which mostly waits for memory that threads share
+        code = object_code(POOL, Level.PLAIN)  # which mostly waits for memory that threads share
         kept.store(code)
     pool = Loaded(code, {"wengert.threads": ctypes.addressof(THREADS)})
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(pool))  # never unloaded: its threads wait in it

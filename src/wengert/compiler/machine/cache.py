@@ -1,7 +1,8 @@
 """The disk cache of compiled programs, so that a second process need not compile: bytes by key.
 
 Loaded machine code is trusted. So it is read only from a folder and files that nobody else can write to, and only if
-its checksum is right. If the disk fails, `load` finds nothing and `store` does nothing, with one warning.
+its checksum is right. If the disk fails, `load` finds nothing and `store` does nothing, with one warning. What is
+stored later, by a thread, is waited for by whatever looks into the cache, and by the end of the process.
 
 `WENGERT_CACHE_DIR` names the folder ("off" or empty: no cache), `WENGERT_CACHE_SIZE` is its maximal size in bytes.
 """
@@ -16,8 +17,10 @@ import string
 import struct
 import sys
 import tempfile
+import threading
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,6 +42,8 @@ _ENTRY, _UNFINISHED = ".wengert", ".wengert-new"
 _warned: set[str] = set()
 _stored: dict[Path, int] = {}
 """Bytes that this process has stored in each folder since it last checked the size."""
+_storing: list[threading.Thread] = []
+"""The thread that was started last to store something: it waits for those before it."""
 
 
 class Info(NamedTuple):
@@ -56,6 +61,7 @@ def is_used() -> bool:
 
 def is_empty() -> bool:
     """Whether there is nothing to load."""
+    finish_storing()
     folder = _cache_folder()
     if folder is None:
         return True
@@ -92,7 +98,10 @@ def load(key: str) -> bytes | None:
 
 def store(key: str, data: bytes) -> None:
     """Keep bytes under a key, instead of earlier ones. Other processes see either the old or the new ones."""
-    folder = _cache_folder()
+    _store(_cache_folder(), key, data)
+
+
+def _store(folder: Path | None, key: str, data: bytes) -> None:
     if folder is None or len(data) > (allowed := _allowed_size()):
         return
     path, unfinished = _path(folder, key), ""
@@ -118,8 +127,38 @@ def store(key: str, data: bytes) -> None:
         )
 
 
+def store_later(key: Callable[[], str | None], data: bytes) -> None:
+    """Store bytes while the caller continues, under a key that takes long to find; nothing if there is none."""
+    before, folder = _storing[:], _cache_folder()
+
+    def store_after() -> None:
+        for thread in before:
+            thread.join()
+        if (found := key()) is not None:
+            _store(folder, found, data)
+
+    thread = threading.Thread(target=store_after, name="wengert cache")
+    try:
+        thread.start()
+    except RuntimeError:  # Python is about to end
+        store_after()
+    else:
+        _storing[:] = [thread]
+
+
+def finish_storing() -> None:
+    """Wait for what is being stored."""
+    for thread in _storing:
+        thread.join()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=finish_storing)  # a child would have half of what a thread does
+
+
 def clear() -> None:
     """Remove all entries, and no other files of the folder."""
+    finish_storing()
     folder = _cache_folder()
     for path, _ in _files(folder) if folder else ():
         with contextlib.suppress(OSError):
@@ -128,6 +167,7 @@ def clear() -> None:
 
 def info() -> Info:
     """The folder, and the number and size of its entries."""
+    finish_storing()
     folder = _cache_folder()
     sizes = [status.st_size for path, status in _files(folder) if path.endswith(_ENTRY)] if folder else []
     return Info(folder, len(sizes), sum(sizes))

@@ -37,6 +37,7 @@ from wengert.compiler.program.kept_memory import KEPT, allow_kept_memory
 from wengert.compiler.program.program import FIRST_FAILURE, NO_MEMORY, Program
 from wengert.compiler.program.program_writer import write_program
 from wengert.compiler.simd.vector_functions import translate_with_functions
+from wengert.control.aspects import held  # noqa: F401  # which every program is searched with for held graphs
 from wengert.core import allocator, parallel
 from wengert.core.blas import blas
 from wengert.core.errors import user_error
@@ -100,7 +101,9 @@ class NativeProgram:
         THREADS.value = parallel.num_threads()
         program = with_common_dtypes(build.program)
         self.build, self.is_warm = build._replace(program=program), is_warm
-        addresses = {"wengert.kept": ctypes.addressof(KEPT), **python_objects.python_addresses()}
+        addresses = {"wengert.kept": ctypes.addressof(KEPT)}
+        if any(python_objects.PREFIX.encode() in part for part in build.code):  # names are in the code
+            addresses |= python_objects.python_addresses()
         if program.uses_threads:
             addresses["wengert.parallel"] = parallel_address()
         if program.blas_functions:
@@ -122,7 +125,8 @@ class NativeProgram:
         """The native entry; None if there is none, or Python is about to end."""
         if self._entry is None and self.signature is not None and not sys.is_finalizing():
             with LOCK:
-                self._entry = self._entry or self.load_entry(self.signature)
+                if self._entry is None and python_objects.is_supported():
+                    self._entry = self.load_entry(self.signature)
         return self._entry
 
     def load_entry(self, signature: EntrySignature) -> Callable:
@@ -203,10 +207,11 @@ def load_or_compile(
         with contextlib.suppress(Exception):  # whatever cannot be read is compiled again
             return NativeProgram(pickle.loads(stored), entry_signature, name, True, uses, states)
     build = compile_graph(graph, updates, rolls, callers, effort)
-    if kept is not None:
+    program = NativeProgram(build, entry_signature, name, False, uses, states)
+    if kept is not None:  # when nothing that the program needs is read from disk any more, which would wait for it
         with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError, RecursionError):
             kept.store(pickle.dumps(build))
-    return NativeProgram(build, entry_signature, name, False, uses, states)
+    return program
 
 
 def compile_graph(
@@ -239,7 +244,7 @@ def is_portable(graph: Graph) -> bool:
     """Whether all operations belong to this package, so that names mean the same in another process."""
     primitives = {node.primitive for node in graph.operations} - OWN - {OUTPUT}
     is_known = not primitives or primitives <= own_operations()
-    return is_known and all(is_portable(held.graph) for node in graph.operations for held in graphs_of(node))
+    return is_known and all(is_portable(part.graph) for node in graph.operations for part in graphs_of(node))
 
 
 @cache

@@ -15,19 +15,26 @@ import marshal
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from wengert.compiler.machine import cache as disk
 from wengert.core import IMPORTED
 
 PACKAGE = str(Path(__file__).parent.parent.parent)
-LEFT_OUT = frozenset(("autograd", "compat", "data", "explain", "integrate", "nn", "optim", "optimize", "structure"))
-"""Folders whose code is above the compiler, and enters nothing into its tables: they make graphs, and call programs."""
+LEFT_OUT = frozenset(
+    (
+        *("array_libraries", "autograd", "compat", "data", "explain", "integrate", "nn", "optim", "optimize"),
+        *("source", "stats"),
+    )
+)
+"""Folders that enter nothing into the tables of the compiler, and that it does not call on the way from a graph to
+machine code: they make graphs, and call programs. (The disk also keeps colourings, so `structure/` is not left out.)
+"""
 COARSE = 0.01
 """Seconds by which the clock of a file system may be late."""
 
-FORMAT = "sources, 2"
+FORMAT = "sources, 3"
 """What is kept on disk, as part of its key."""
 
 State = tuple[int, int, int, int]
@@ -37,25 +44,25 @@ State = tuple[int, int, int, int]
 def contents() -> str | None:
     """A hash of the sources; None if they cannot be read, or have changed since this process imported the package."""
     try:
-        digest, states = read_known() or hash_files()
+        digest, changed = read_known() or hash_files()
     except OSError:  # the package is no folder of files
         return None
-    return digest if is_older([states[path] for path in states if is_source(path)], IMPORTED) else None
+    return digest if changed is not None and is_older(changed, IMPORTED) else None
 
 
-def read_known() -> tuple[str, dict[str, State]] | None:
-    """The hash that is on disk, and the states of all files and folders; None if one has another state now."""
+def read_known() -> tuple[str, int] | None:
+    """The hash that is on disk, and when a source was last changed; None if a file or folder has another state now."""
     stored = disk.load(stored_key())
     if stored is not None:
-        digest, states = marshal.loads(stored)
+        digest, changed, states = marshal.loads(stored)
         with contextlib.suppress(OSError):  # a file is not there any more
             if states == {path: file_state(path) for path in states}:
-                return digest, states
+                return digest, changed
     return None
 
 
-def hash_files() -> tuple[str, dict[str, State]]:
-    """The hash of all files, read now, and the states of files and folders; the disk keeps both."""
+def hash_files() -> tuple[str, int | None]:
+    """The hash of all files, read now, and when one was last changed; the disk keeps both, with all states."""
     start = time.time()
     states = {path: file_state(path) for path in sorted(walk(PACKAGE))}
     digest = hashlib.sha256()
@@ -63,10 +70,10 @@ def hash_files() -> tuple[str, dict[str, State]]:
         with open(path, "rb", 0) as file:  # pathlib would take longer than reading
             data = file.read()
         digest.update(f"{path[len(PACKAGE) :]} {len(data)}\n".encode() + data)
-    found = digest.hexdigest(), states
-    has_times = len({changed for *_, changed in states.values()}) > 1  # the image of a file system may have one for all
-    if has_times and is_older(states.values(), start):
-        disk.store(stored_key(), marshal.dumps(found))
+    found = digest.hexdigest(), max([states[path][-1] for path in states if is_source(path)], default=None)
+    times = {changed for *_, changed in states.values()}
+    if len(times) > 1 and is_older(max(times), start):  # the image of a file system may have one time for all
+        disk.store(stored_key(), marshal.dumps((*found, states)))
     return found
 
 
@@ -98,7 +105,6 @@ def file_state(path: str) -> State:
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def is_older(states: Iterable[State], moment: float) -> bool:
-    """Whether there are any states, all from before a moment."""
-    newest = max([changed for *_, changed in states], default=None)
-    return newest is not None and newest < (moment - COARSE) * 1e9
+def is_older(changed: int, moment: float) -> bool:
+    """Whether a change, at a time in nanoseconds, was before a moment."""
+    return changed < (moment - COARSE) * 1e9

@@ -157,7 +157,7 @@ class Loaded:
         with _LOCK:
             for name, address in symbols.items():
                 llvm.add_symbol(name, address)
-            self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
+            self._engine = empty_engine()
             for part in [code] if isinstance(code, bytes) else code:
                 self._engine.add_object_file(llvm.ObjectFileRef.from_data(part))
             self._engine.finalize_object()
@@ -184,6 +184,20 @@ class Loaded:
     def keep(self, *owners: Any) -> None:
         """Keep objects alive as long as the code."""
         self._kept.extend(owners)
+
+
+def empty_engine() -> llvm.ExecutionEngine:
+    """LLVM's loader, with nothing to translate.
+
+    It is made with a module, and would set up its whole compiler for it, which takes longer than to load a program. And
+    it needs to know the format of code, but not the features of the processor.
+    """
+    llvm.initialize_native_target()
+    module = llvm.parse_assembly("")
+    machine = llvm.Target.from_triple(host_target().triple).create_target_machine(opt=0, jit=True)
+    engine = llvm.create_mcjit_compiler(module, machine)
+    engine.remove_module(module)
+    return engine
 
 
 def start_thread(function: Callable[..., Any], *arguments: Any) -> threading.Thread | None:

@@ -38,10 +38,11 @@ class Level(IntEnum):
     """How LLVM translates a module.
 
     `QUICK` has few passes and the fast selection of instructions, in time proportional to its length: for what mostly
-    calls functions, between which nothing stays in registers, or has many small kernels. `WHOLE` is LLVM's pipeline for
-    its highest level.
+    calls functions, between which nothing stays in registers, or has many small kernels. `PLAIN` has no passes at all:
+    for text that is written by hand. `WHOLE` is LLVM's pipeline for its highest level.
     """
 
+    PLAIN = -1
     QUICK = 0
     USUAL = 1
     WHOLE = 2
@@ -86,13 +87,14 @@ def object_code(text: str, level: Level = Level.USUAL) -> bytes:
     module.verify()
     idle = _idle_translators[level]
     translator = idle.pop() if idle else target_machine(CODE_LEVELS[level])
-    {Level.QUICK: optimize_quickly, Level.USUAL: optimize, Level.WHOLE: optimize_wholly}[level](module, translator)
+    if level is not Level.PLAIN:
+        {Level.QUICK: optimize_quickly, Level.USUAL: optimize, Level.WHOLE: optimize_wholly}[level](module, translator)
     code = emit_object(module, translator)
     idle.append(translator)
     return code
 
 
-CODE_LEVELS = {Level.QUICK: 0, Level.USUAL: 1, Level.WHOLE: 3}
+CODE_LEVELS = {Level.PLAIN: 0, Level.QUICK: 0, Level.USUAL: 1, Level.WHOLE: 3}
 """LLVM's levels of code generation."""
 _idle_translators: dict[Level, list[llvm.TargetMachine]] = {level: [] for level in Level}
 """LLVM's compilers for the target, of which a thread takes one for itself."""
@@ -102,7 +104,8 @@ def optimize(module: llvm.ModuleRef, translator: llvm.TargetMachine) -> None:
     """Inline functions, and optimise each; loops are neither vectorised nor unrolled: the text has vectors.
 
     The functions have the passes of LLVM's first level. The whole pipeline of the second takes twice the time, and
-    makes no code faster that is written for vectors.
+    makes no code faster that is written for vectors. Functions that are marked as cold, which are rarely called, are
+    translated as they are.
     """
     builder = pass_builder(translator)
     passes = llvm.create_new_module_pass_manager()
@@ -113,14 +116,21 @@ def optimize(module: llvm.ModuleRef, translator: llvm.TargetMachine) -> None:
     passes.add_post_order_function_attributes_pass()
     run_passes(passes, [module], builder)
     functions = [f for f in module.functions if not f.is_declaration]
-    marked = [any(FEW_PASSES.encode() in group for group in f.attributes) for f in functions]
+    for function in functions:
+        if is_marked(function, "cold"):
+            function.add_function_attribute("optnone")
+    marked = [is_marked(function, FEW_PASSES) for function in functions]
     run_passes(builder.getFunctionPassManager(), compress(functions, map(not_, marked)), builder)
     if any(marked):
         passes = llvm.create_new_function_pass_manager()
         passes.add_sroa_pass()
         passes.add_simplify_cfg_pass()
-        passes.add_new_gvn_pass()
         run_passes(passes, compress(functions, marked), builder)
+
+
+def is_marked(function: llvm.ValueRef, attribute: str) -> bool:
+    """Whether a function has an attribute."""
+    return any(attribute.encode() in group for group in function.attributes)
 
 
 def optimize_quickly(module: llvm.ModuleRef, translator: llvm.TargetMachine) -> None:

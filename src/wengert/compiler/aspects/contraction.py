@@ -108,7 +108,7 @@ def product(x: Any, y: Any, may_stay: bool = False) -> Any:
 
 def most_terms(dtype: np.dtype, *operands: Any) -> int:
     """The most terms of a product that becomes multiplications and sums."""
-    is_single = dtype.kind == "f" and all([math.prod(x.shape[:-2]) == 1 for x in operands])
+    is_single = dtype.kind == "f" and all(math.prod(x.shape[:-2]) == 1 for x in operands)
     return SMALL_PRODUCT if is_single else SMALL_PRODUCT_OF_STACK
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from itertools import groupby
+from itertools import groupby, product
 from math import exp, log
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -42,6 +42,8 @@ SHARE = 16
 measurement of rates: some of them fall between whatever else the machine does.
 """
 READING = "Each time is the best round of several, and all rates were measured by the same run."
+VECTOR_BYTES, MOST_VECTORS = peaks.vector_bits() // 8, 16
+"""The bytes of a vector, and the most vectors of a row at an index whose rate is measured; longer rows are several."""
 BYTES, ARITHMETIC, DIVISIONS, CALL = "bytes", "arithmetic", "divisions", "call"
 INDICES, CHAIN = "indices", "chain"
 """What a program is limited by."""
@@ -58,7 +60,7 @@ class Rates(NamedTuple):
     write: Callable[[int, int], float]
     copy: Callable[[int, int], float]
     instructions: Callable[[str, int], float]
-    indices: Callable[[tuple[str, int], int], float]
+    indices: Callable[[tuple[str, int, int], int], float]
     latency: Callable[[str], float]
     hand_off: float
     call: float
@@ -116,9 +118,17 @@ def step_limit_on(cost: StepCost, rates: Rates, threads: int) -> Limit:
 
 
 def seconds_of_indices(cost: StepCost, rates: Rates, threads: int) -> float:
-    """Elements at computed indices, one after the other: each is a load, and perhaps a store, of its own."""
-    rate = lambda found: rates.indices((found.kind, rounded_size(found.nbytes)), threads)
-    return sum([found.elements / rate(found) for found in cost.indexed])
+    """Elements at computed indices, one after the other: each is a load, and perhaps a store, of its own.
+
+    Those of a row are as many vectors, of which the largest power of two counts.
+    """
+    total = 0.0
+    for found in cost.indexed:
+        vectors = found.width // VECTOR_BYTES
+        rounded = min(1 << (vectors.bit_length() - 1), MOST_VECTORS) if vectors else 0
+        rows = found.elements * (vectors // MOST_VECTORS if vectors > MOST_VECTORS else 1)
+        total += rows / rates.indices((found.kind, rounded_size(found.nbytes), rounded), threads)
+    return total
 
 
 def seconds_of_chain(cost: StepCost, rates: Rates) -> float:
@@ -326,10 +336,14 @@ def rate_figures(rates: Rates) -> list[Figure]:
             figures.append(Figure(f"{on}: instructions on vectors, {name}, 10^9 each second", count))
         for kind in ("read", "added", "moved"):
             for size in (2**14, 2**18, 2**22):
-                count = rates.indices((kind, size), threads) / 1e9
+                count = rates.indices((kind, size, 0), threads) / 1e9
                 figures.append(
                     Figure(f"{on}: elements {kind} at indices, of {quantity(size, 'B')}, 10^9 each second", count)
                 )
+        for kind, vectors in product(("read", "added"), (1, 4)):
+            count = rates.indices((kind, 2**21, vectors), threads) / 1e9
+            rows = f"rows of {quantity(vectors * VECTOR_BYTES, 'B')} {kind} at indices"
+            figures.append(Figure(f"{on}: {rows}, of {quantity(2**21, 'B')}, 10^9 each second", count))
     for name in LATENCIES:
         figures.append(Figure(f"the next instruction waits for: {name}, nanoseconds", 1e9 * rates.latency(name)))
     figures.append(Figure("a job on all cores that computes nothing", rates.hand_off, "s"))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from benchmarks import roofline
+from benchmarks.index_rates import AT_ONCE, index_loops
 from benchmarks.instruction_rates import CHAINS
 from benchmarks.latencies import LATENCIES
-from benchmarks.roofline import ARITHMETIC, BYTES, CALL, CHAIN, DIVISIONS, INDICES, Rates, Roofline, Row
+from benchmarks.roofline import ARITHMETIC, BYTES, CALL, CHAIN, DIVISIONS, INDICES, VECTOR_BYTES, Rates, Roofline, Row
 
 import wengert as wg
 from wengert.compiler.forms.lowering import Indexed
@@ -25,7 +26,7 @@ RATES = Rates(
     write=lambda size, threads: threads * 5e9,
     copy=lambda size, threads: threads * 8e9,
     instructions=slow_rate,
-    indices=lambda what, threads: threads * (1e9 if what[1] <= 2**15 else 2e8),
+    indices=lambda what, threads: threads * (1e9 if what[1] <= 2**15 else 2e8) / max(what[2], 1),
     latency=lambda name: 2e-9 if name == "multiply" else 1e-9,
     hand_off=1e-6,
     call=CALL_SECONDS,
@@ -54,6 +55,8 @@ def step(read=0, written=0, runs=1, is_shared=False, indexed=(), chain=None, loo
         (step(read=10_000, is_shared=True), 1e-7, BYTES),  # one core is faster than to wait for the other
         (step(read=80, indexed=(Indexed("read", 10_000, 1000),)), 1e-6, INDICES),
         (step(read=80, indexed=(Indexed("added", 10_000, 1000), Indexed("read", 10**6, 1000))), 6e-6, INDICES),
+        (step(read=80, indexed=(Indexed("read", 10_000, 1000, 5 * VECTOR_BYTES),)), 4e-6, INDICES),  # four vectors
+        (step(read=80, indexed=(Indexed("read", 10_000, 1000, 40 * VECTOR_BYTES),)), 3.2e-5, INDICES),
         (step(read=80, chain={"multiply": 10, "memory": 5}), 2.5e-8, CHAIN),
         (step(read=80, chain={"multiply": 10}, is_shared=True), 2e-8, CHAIN),
         (step(read=80, shuffle=1e6), 1e-3, ARITHMETIC),
@@ -152,3 +155,13 @@ def test_every_class_of_instructions_has_a_rate():
 def test_every_compiled_workload_is_in_the_report():
     assert {"gmm", "lstm-scan", "sort"} <= set(roofline.PROGRAMS)
     assert "chain" not in roofline.PROGRAMS
+
+
+@pytest.mark.parametrize("vectors", [0, 1, 4, 16])
+def test_the_loops_over_rows_use_all_their_elements(vectors):
+    _, loops = index_loops(vectors)
+    width = vectors * VECTOR_BYTES // 8 or 1
+    table, indices, sums = np.zeros((3 * AT_ONCE, width)), np.repeat([5, 7], AT_ONCE), np.zeros(64)
+    loops["added"](table.ctypes.data, indices.ctypes.data, sums.ctypes.data, indices.size)
+    np.testing.assert_array_equal(table[[5, 7]], AT_ONCE)
+    assert table.sum() == 2 * AT_ONCE * width

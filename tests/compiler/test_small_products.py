@@ -10,6 +10,7 @@ from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.routines.small_products import SmallProduct
 
 SIZES = [(16, 64, 64), (7, 13, 21), (33, 5, 37), (3, 64, 48), (17, 32, 129), (32, 4, 32), (5, 128, 40), (1, 50, 9)]
+SIZES += [(4, 4, 4), (5, 5, 5), (2, 16, 16), (9, 2, 7), (3, 11, 6)]  # few terms, and squares of all sizes
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -41,6 +42,17 @@ def test_small_products_in_loops_do_not_call_blas():
     assert report.routines[0].startswith("product")
 
 
+def test_products_of_few_terms_have_functions_of_their_own():
+    """Kernels would read columns with strides, and fold lanes for each element; very few terms are unrolled."""
+    loop = lambda step: lambda x: wg.scan(lambda x, _: (step(x), None), x, length=3)[0]
+    report = lambda n, *shape: wg.compile(loop(lambda x: np.tanh(np.ones((n, n)) @ x))).report(np.ones(shape))
+    assert [name.split(":")[0] for name in report(20, 20).routines] == ["gemv"]
+    assert [name.split(":")[0] for name in report(4, 4, 4).routines] == ["product"]
+    assert not report(5, 5).routines
+    assert not report(3, 3, 3).routines
+    assert not report(4, 100, 4, 4).routines  # of a stack: lanes are neighbouring matrices
+
+
 @pytest.mark.parametrize(
     ("sizes", "forms", "in_loops", "elsewhere"),
     [
@@ -53,6 +65,7 @@ def test_small_products_in_loops_do_not_call_blas():
         ((16, 64, 64), "TT", False, False),
         ((100, 5, 50), "NN", True, vector_bytes() < 32),  # the lanes would be partly empty
         ((100_000, 20, 20), "NN", True, True),
+        ((5, 5, 5), "NT", True, True),  # a call of BLAS takes longer than empty lanes
     ],
 )
 def test_which_products_are_native(sizes, forms, in_loops, elsewhere):

@@ -124,9 +124,11 @@ def test_small_matrices_and_factorisations_have_their_flops():
 def test_elements_at_computed_indices_are_counted():
     table, indices = np.ones((100, 16)), np.arange(0, 100, 5)
     (cost,) = costs(lambda x, i: 2.0 * x[i], table, indices)
-    assert cost.indexed == (Indexed("read", table.nbytes, indices.size),)  # rows of neighbours
+    assert cost.indexed == (Indexed("read", table.nbytes, indices.size, 16 * 8),)  # rows of neighbours
     found = costs(wg.grad(lambda x, i: np.sum(x[i] ** 2)), table, indices)
-    assert Indexed("added", table.nbytes, indices.size) in [i for cost in found for i in cost.indexed]
+    assert Indexed("added", table.nbytes, indices.size, 16 * 8) in [i for cost in found for i in cost.indexed]
+    found = costs(lambda x, i: (2.0 * x[i, ::2], 3.0 * x[i, i % 7]), table, indices)
+    assert {i.width for cost in found for i in cost.indexed} == {8}  # of which none is next to another
 
 
 def test_searches_and_sorts_read_and_move_elements():

@@ -8,7 +8,10 @@ from tests.compiler.targets.devices import DEVICE, on_gpu
 from tests.compiler.targets.emulator import Emulated
 
 import wengert as wg
+from wengert.compiler.forms.prepare import prepare_for_device
 from wengert.core.tree import flatten
+from wengert.graph.ir import is_a
+from wengert.ops.contraction.products import matmul
 
 rng = np.random.default_rng(0)
 LONG, TALL, WIDE = rng.normal(size=100_003), rng.normal(size=(3000, 7)), rng.normal(size=(40, 1500))
@@ -105,6 +108,15 @@ def test_an_index_out_of_bounds_is_an_error():
 def test_tall_products_are_sums():
     x, y = rng.normal(size=(4, 5000, 3)), rng.normal(size=(4, 5000, 6))
     assert_as_compiled(lambda x, y: np.swapaxes(x, 1, 2) @ y, x, y)
+
+
+def test_products_of_few_terms_are_sums():
+    """They fuse with other operations, and one thread of a trajectory computes them."""
+    x, y = rng.normal(size=(8, 8)), rng.normal(size=(8, 7))
+    assert_as_compiled(lambda x, y: (np.tanh(x @ y), x @ y[:, 0], x @ x.T), x, y)
+    for small in (y, y[:, 0]):
+        graph = prepare_for_device(wg.trace(lambda x, y: np.tanh(x @ y), x, small))
+        assert not any(is_a(node, matmul) for node in graph.operations)
 
 
 def test_remainders_of_large_quotients_are_exact():

@@ -23,8 +23,9 @@ from wengert.ops.shape.casting import astype
 from wengert.ops.shape.joining import stack
 from wengert.ops.shape.reshaping import broadcast_to, expand_dims, reshape, transpose
 
-SMALL_PRODUCT = 512
-"""A product of matrices with at most so many terms becomes multiplications and sums, which fuse with other operations.
+SMALL_PRODUCT, SMALL_PRODUCT_OF_STACK = 32, 512
+"""A product with at most so many terms becomes multiplications and sums, which fuse with other operations: of two real
+matrices, for which there are functions of their own; of others, or of matrices in stacks, where lanes are neighbours.
 """
 NARROW, TALL = 16, 64
 """So does a product of tall matrices with at most so many columns."""
@@ -71,7 +72,7 @@ def vector_product(x: Any, y: Any, may_stay: bool = False) -> Any:
     """A product of a matrix, or a stack of them, and a vector; None if it `may_stay` as it is and does."""
     *_, m, k = x.shape
     dtype = np.result_type(x.dtype, y.dtype)
-    if dtype.kind == "i" or m * k <= SMALL_PRODUCT or (k <= NARROW and m >= TALL):
+    if dtype.kind == "i" or m * k <= most_terms(dtype, x) or (k <= NARROW and m >= TALL):
         return sum_(multiply(x, y), -1)
     if m <= NARROW and k >= TALL and is_matrix_transpose(x.node):
         return sum_(multiply(Symbol(x.node.args[0]), expand_dims(y, -1)), -2)
@@ -88,7 +89,7 @@ def product(x: Any, y: Any, may_stay: bool = False) -> Any:
     dtype = np.result_type(x.dtype, y.dtype)
     if not k:
         return np.zeros((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), m, n), dtype)
-    if dtype.kind == "i" or m * k * n <= SMALL_PRODUCT or (max(k, n) <= NARROW and m >= TALL):
+    if dtype.kind == "i" or m * k * n <= most_terms(dtype, x, y) or (max(k, n) <= NARROW and m >= TALL):
         return sum_(multiply(expand_dims(x, -1), expand_dims(y, -3)), -2)
     if max(m, n) <= NARROW and k >= TALL and is_matrix_transpose(x.node):
         tall = Symbol(x.node.args[0])
@@ -103,6 +104,12 @@ def product(x: Any, y: Any, may_stay: bool = False) -> Any:
     if not uniform:
         x, y = broadcast_to(x, (*stack_shape, m, k)), broadcast_to(y, (*stack_shape, k, n))
     return ops.matmul(astype(x, dtype, copy=False), astype(y, dtype, copy=False))
+
+
+def most_terms(dtype: np.dtype, *operands: Any) -> int:
+    """The most terms of a product that becomes multiplications and sums."""
+    is_single = dtype.kind == "f" and all(math.prod(x.shape[:-2]) == 1 for x in operands)
+    return SMALL_PRODUCT if is_single else SMALL_PRODUCT_OF_STACK
 
 
 @expansion(_einsum)

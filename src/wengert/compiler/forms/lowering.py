@@ -179,12 +179,14 @@ class Reduction(Lowering):
 class Indexed(NamedTuple):
     """Elements at computed indices of an array of so many bytes: they are `read`, or a number is `added` to each.
 
-    Elements that are `moved` are distributed: each comes after the one before it with the same digit.
+    Elements that are `moved` are distributed: each comes after the one before it with the same digit. Rows of
+    neighbours count as one element, which has `width` bytes.
     """
 
     kind: Literal["read", "added", "moved"]
     nbytes: int
     elements: int
+    width: int = 8
 
 
 class RoutineWork(NamedTuple):

@@ -7,6 +7,7 @@ from functools import lru_cache
 from wengert.compiler.call.inline import inline_calls
 from wengert.compiler.forms.attention import block_attention
 from wengert.compiler.forms.columns import stack_columns
+from wengert.compiler.forms.device_products import sum_products
 from wengert.compiler.forms.expand import expand
 from wengert.compiler.forms.factors import drop_factors
 from wengert.compiler.forms.iterations import iterate_elements
@@ -14,7 +15,6 @@ from wengert.compiler.forms.library_operations import device_expansion
 from wengert.compiler.forms.selected_values import select_values
 from wengert.compiler.forms.softmax import share_exponentials
 from wengert.compiler.forms.sorted_values import sort_values
-from wengert.compiler.forms.tall_products import sum_tall_products
 from wengert.control.rolling import roll
 from wengert.graph.graph import Graph
 from wengert.graph.passes import REWRITES, run_until_stable
@@ -44,7 +44,7 @@ def prepare_for_device(graph: Graph, rolls: bool = True) -> Graph:
     """The graph as it is scheduled for a GPU: what a library has as one call stays whole, and nothing is blocked."""
     whole = drop_factors(inline_calls(graph))
     optimised = run_until_stable(roll(whole) if rolls else whole, REWRITES)
-    expanded = sum_tall_products(expand(share_exponentials(stack_columns(optimised)), device_expansion))
+    expanded = sum_products(expand(share_exponentials(stack_columns(optimised)), device_expansion))
     tidy = expanded if expanded.outputs == optimised.outputs else run_until_stable(expanded, TIDY)
     return iterate_elements(tidy, prepare_device_body)
 

@@ -71,7 +71,8 @@ class LoopPlan:
     def survey(self) -> tuple[list[Node], int, int, bool]:
         """The values, the work, the bytes of the widest lane, and whether the loop is flat.
 
-        A single number, and what it is computed from, is the same for all elements: it does not decide.
+        A single number, and what it is computed from, is the same for all elements: it does not decide. Neither do the
+        indices of rows that are read as vectors.
         """
         kernel, schedule, shape = self.kernel, self.schedule, self.kernel.domain
         sources = ElementSources(schedule, kernel)
@@ -94,13 +95,15 @@ class LoopPlan:
                 has_one_shape = has_one_shape and (form in (Form.ELEMENT, Form.ITERATED) or is_view or is_draw)
                 inner = max(node.size // max(math.prod(schedule.domain(node)), 1), 1)
                 per_element += operation_cost(node) * inner
-                for a in node.args:
-                    if (a, is_single) not in seen and not is_draw:
-                        stack.append((a, is_single))
-                    seen.add((a, is_single))
+                in_rows = form is Form.GATHER and reads_rows(node)
+                for i, a in enumerate(node.args):
+                    read = a, is_single or (in_rows and i > 0)
+                    if read not in seen and not is_draw:
+                        stack.append(read)
+                    seen.add(read)
         is_whole = set(kernel.axes) in (set(), set(range(len(shape)))) and not kernel.scatters and len(shape) > 0
-        in_rows = any(schedule.loop_ndim(node) < node.ndim for node, _ in seen)
-        is_flat = has_one_shape and is_whole and not schedule.is_tiny and not in_rows and not self.outer
+        is_unrolled = any(schedule.loop_ndim(node) < node.ndim for node, _ in seen)
+        is_flat = has_one_shape and is_whole and not schedule.is_tiny and not is_unrolled and not self.outer
         per_element += SCATTER_COST * len(kernel.scatters)
         return list({node: None for node, _ in seen}), size * max(per_element, 1), widest, is_flat
 
@@ -293,12 +296,20 @@ class LoopPlan:
         if self.kernel.sums:
             return 1
         is_short = self.work <= 8 * max(math.prod(self.domain), 1) and len(self.kernel.reductions) == 1
-        return ACCUMULATORS if is_short and self.domain[self.vector_axis] >= 4 * ACCUMULATORS * self.lanes else 1
+        rounds = 1 if len(self.reduced_axes) > 1 else 4  # of all accumulators, before they are added up
+        is_long = self.domain[self.vector_axis] >= rounds * ACCUMULATORS * self.lanes
+        return ACCUMULATORS if is_short and is_long else 1
 
     def partials(self) -> dict[Node, int]:
         """The bytes of partial results of each reduction that is cut into pieces."""
         cut = self.kernel.folds if self.cuts or self.is_cut_in_pieces else []
         return {node: PIECES * node.nbytes for node in cut}
+
+
+def reads_rows(node: Operation) -> bool:
+    """Whether a gather reads rows of neighbours that fill vectors: an index is that of a whole row."""
+    last = node.params["key"].parts(node.args[0].ndim)[-1]
+    return isinstance(last, slice) and node.shape[-1] >= vector_lanes(node.dtype.itemsize)
 
 
 def strided_counts(indices: Sequence[Affine], ndim: int) -> list[int]:

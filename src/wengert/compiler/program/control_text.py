@@ -38,7 +38,7 @@ IN_REGISTERS = 64
 """The bytes of a state that is copied after a step if the body is part of the loop: LLVM makes registers of both."""
 SHORT = 1 << 20
 """A loop of at most so many operations cannot be interrupted."""
-UNSEEN = 1 << 12
+UNSEEN = 1 << 15
 """The number of operations after which a longer loop looks at the clock."""
 
 

@@ -49,6 +49,7 @@ from wengert.graph.costs import flops_of
 from wengert.graph.graph import Graph
 from wengert.graph.held import STATE, graphs_of
 from wengert.graph.ir import Node, Operation, make_operation
+from wengert.ops.indexing.key import Index
 
 
 class StepCost(NamedTuple):
@@ -266,7 +267,7 @@ def gathered_elements(loop: LoopPlan, elements: dict[Node, int]) -> list[Indexed
             and loop.schedule.forms[node] is Form.GATHER
             and not loop.sources.is_stored(node)
         ):
-            found += indexed_elements("read", node.args[0], node.args[1:])
+            found += indexed_elements("read", node.args[0], node.args[1:], node.params["key"], node.shape)
     return found
 
 
@@ -275,13 +276,19 @@ def scattered_elements(kernel: Kernel) -> list[Indexed]:
     if kernel.scatter is None:
         return []
     written = [Written.by(node) for node in kernel.scatters]
-    return [found for by in written for found in indexed_elements("added", kernel.scatter, by.indices)]
+    return [
+        found for by in written for found in indexed_elements("added", kernel.scatter, by.indices, by.key, by.shape)
+    ]
 
 
-def indexed_elements(kind: Literal["read", "added"], array: Node, indices: Sequence[Node]) -> list[Indexed]:
-    """The elements of an array that index arrays select."""
+def indexed_elements(
+    kind: Literal["read", "added"], array: Node, indices: Sequence[Node], key: Index, shape: tuple[int, ...]
+) -> list[Indexed]:
+    """The elements of an array that index arrays select, or the rows, if a slice selects neighbours after them."""
     count = math.prod(np.broadcast_shapes(*[i.shape for i in indices])) if indices else 0
-    return [Indexed(kind, array.nbytes, count)] if count > 1 else []
+    last = key.parts(array.ndim)[-1]
+    neighbours = shape[-1] if isinstance(last, slice) and last.step in (None, 1) else 1
+    return [Indexed(kind, array.nbytes, count, neighbours * array.dtype.itemsize)] if count > 1 else []
 
 
 def scattered_bytes(kernel: Kernel, is_in_place: bool) -> tuple[int, int]:

@@ -17,12 +17,13 @@ from wengert.compiler.routines.matrix_product import MatrixProduct
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import fold_lanes, load_element, splat, store_element
 from wengert.compiler.simd.lanes import Code, Lanes, fma
+from wengert.compiler.simd.transposes import exchange_blocks
 from wengert.compiler.simd.types import I64, PTR, Type
 
 SMALL = 1 << 21
 """The largest number of multiplications of a product that does not use BLAS."""
-FEW = 1 << 20
-"""BLAS is fast at products of at most so many multiplications: below, vectors that are partly empty do not pay."""
+FEWEST_OF_BLAS, FEW = 1 << 10, 1 << 20
+"""BLAS is fast at products of that many multiplications: there, vectors that are partly empty do not pay."""
 IN_CACHE, IN_FIRST_CACHE = 1 << 18, 1 << 15
 """The largest number of bytes of its right operand, which is read once for each block of rows; of one that stays in the
 first cache, the product may be of any size.
@@ -71,7 +72,8 @@ class SmallProduct(MatrixProduct):
             return False
         if self.is_along_sum:
             return not self.is_x_transposed and k % self.most_lanes == 0
-        if not is_in_loop and m * n * k <= FEW and n < FILLED * self.lanes * -(-n // self.lanes):
+        is_filled = n >= FILLED * self.lanes * -(-n // self.lanes)
+        if not is_in_loop and FEWEST_OF_BLAS < m * n * k <= FEW and not is_filled:
             return False
         return n >= FEWEST
 
@@ -147,14 +149,9 @@ class RowWriter(BlockWriter):
 
     def write(self) -> None:
         """Panels of a few vectors of columns, and for each all rows."""
-        n, k, code, lanes = self.product.n, self.product.k, self.code, self.vector.lanes
+        n, code, lanes = self.product.n, self.code, self.vector.lanes
         if self.product.is_y_transposed:
-            code.hoisted.append(f"  %rows = alloca [{n * k} x {self.element.text}], align 64")
-            rows = Lanes(code, "%rows", PTR)
-            with code.loop(0, n) as j, code.loop(0, k) as p:
-                value = self.read(self.y, j * self.y_stride + p, self.element)
-                store_element(value, code.offset(rows, p * n + j, self.element), self.element.align)
-            self.y, self.y_stride = rows, n
+            self.copy_by_rows()
         most = max(self.accumulators // 4, 2)
         width = min(-(-n // lanes), most)
         rows_of_block = lambda vectors: min(self.product.m, self.accumulators // vectors, 8)
@@ -165,6 +162,24 @@ class RowWriter(BlockWriter):
         if whole < n:  # the last vector ends with the row
             starts = [min(start, n - lanes) for start in range(whole, n, lanes)]
             self.write_row_blocks(rows_of_block(len(starts)), [self.constant(start) for start in starts])
+
+    def copy_by_rows(self) -> None:
+        """Copy the right operand, which is stored by columns: squares of it are transposed in registers.
+
+        The last squares are moved back. A vector that is read from the copy was written as one, so that it need not
+        wait for memory.
+        """
+        n, k, code, size = self.product.n, self.product.k, self.code, self.vector.lanes
+        while size > k:
+            size //= 2
+        code.hoisted.append(f"  %rows = alloca [{n * k} x {self.element.text}], align 64")
+        rows, side = Lanes(code, "%rows", PTR), Type(self.product.kind, size)
+        with code.loop(0, n, size) as column, code.loop(0, k, size) as row:
+            j, p = [code.intrinsic("smin", I64, i, i.like(m - size)) for i, m in ((column, n), (row, k))]
+            square = [self.read(self.y, (j + c) * self.y_stride + p, side) for c in range(size)]
+            for r, values in enumerate(exchange_blocks(square)):
+                store_element(values, code.offset(rows, (p + r) * n + j, self.element), side.align)
+        self.y, self.y_stride = rows, n
 
     def write_block(self, i: Lanes, rows: int, columns: Sequence[Lanes]) -> None:
         """Elements of the left operand times vectors of the right one."""

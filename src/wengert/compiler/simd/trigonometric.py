@@ -94,19 +94,19 @@ class Angle(NamedTuple):
 def _reduce(x: Lanes) -> Angle:
     """The angle of nonnegative arguments."""
     code = x.code
-    quarters, rest = _reduce_small(x)
+    quarters, rest = reduce_small(x)
     found = quarters, *rest
     variables = [code.variable(value.type, value) for value in found]
     is_huge = x >= PRECISIONS[x.type.kind].limit
     with code.when(any_lane(is_huge)):
-        quarters, rest = _reduce_huge(x)
+        quarters, rest = reduce_huge(x)
         for variable, value, other in zip(variables, found, (quarters, *rest), strict=True):
             code.store(select(is_huge, other, value), variable)
     quarters, high, low = [code.load(v, value.type) for v, value in zip(variables, found, strict=True)]
     return Angle(quarters, Double(high, low))
 
 
-def _reduce_small(x: Lanes) -> Angle:
+def reduce_small(x: Lanes) -> Angle:
     """The angle of nonnegative arguments below the limit.
 
     x - n P1 is a multiple of the ulp of n P2, whichever is larger, which is enough for a fast sum to be exact.
@@ -121,7 +121,7 @@ def _reduce_small(x: Lanes) -> Angle:
     return Angle(shifted.bits(), Double(high, low))
 
 
-def _reduce_huge(x: Lanes) -> Angle:
+def reduce_huge(x: Lanes) -> Angle:
     """The angle of arguments from 1, by a function that reduces one after the other: so there is one for all lanes."""
     code, wide = x.code, x.type.of("f64")
     types = wide.of("i64"), wide, wide
@@ -254,38 +254,43 @@ def _tangent_of_turns(x: Lanes, angle: Angle) -> Lanes:
     return (_quotient(top, below).bits() ^ flip ^ _sign(x)).floats()
 
 
-def _of_any_size(x: Lanes, near: Callable[[Lanes], Lanes], function: Callable[[Angle], Lanes]) -> Lanes:
+def _of_any_size(x: Lanes, name: str, near: Callable[[Lanes], Lanes]) -> Lanes:
     """A function of angles; one number that is its own rest takes the short way, which has the same bits.
 
     A loop of such numbers does not wait for the reduction.
     """
     size = x.abs()
     if x.type.lanes > 1:
-        return function(_reduce(size))
+        return TURNS[name](x, _reduce(size))
     code = x.code
     result = code.variable(x.type, near(x))
     with code.when(size > EIGHTH):
-        code.store(function(_reduce(size)), result)
+        code.store(TURNS[name](x, _reduce(size)), result)
     return code.load(result, x.type)
+
+
+TURNS: dict[str, Callable[[Lanes, Angle], Lanes]] = {
+    "sin": lambda x, angle: _sine_of_turns(angle, 0, _sign(x)),
+    "cos": lambda x, angle: _sine_of_turns(angle, 1, x.bits() & 0),
+    "tan": _tangent_of_turns,
+}
+"""The functions of a number, given the angle of its absolute value."""
 
 
 @vector(trigonometric.sin)
 def sin(x: Lanes) -> Lanes:
     """The sine."""
-    return _of_any_size(x, lambda r: _sine(r).value().copysign(r), lambda angle: _sine_of_turns(angle, 0, _sign(x)))
+    return _of_any_size(x, "sin", lambda r: _sine(r).value().copysign(r))
 
 
 @vector(trigonometric.cos)
 def cos(x: Lanes) -> Lanes:
     """The cosine."""
-    return _of_any_size(x, lambda r: _cosine(r).value(), lambda angle: _sine_of_turns(angle, 1, x.bits() & 0))
+    return _of_any_size(x, "cos", lambda r: _cosine(r).value())
 
 
 @vector(trigonometric.tan)
 def tan(x: Lanes) -> Lanes:
     """The tangent."""
-    return _of_any_size(
-        x,
-        lambda r: _quotient(fast_two_sum(*_sine(r)), fast_two_sum(*_cosine(r))).copysign(r),
-        lambda angle: _tangent_of_turns(x, angle),
-    )
+    near = lambda r: _quotient(fast_two_sum(*_sine(r)), fast_two_sum(*_cosine(r))).copysign(r)
+    return _of_any_size(x, "tan", near)

@@ -113,8 +113,7 @@ class DeviceRun:
             elif isinstance(step, LibraryStep):
                 self.run_library(step)
             elif isinstance(step, Sort):
-                number = np.dtype(np.int32) if step.narrow else INTEGER
-                keys = self.view(ArraySource(step.keys, Spec((step.length,), number)))
+                keys = self.view(ArraySource(step.keys, Spec((step.length,), np.dtype(f"i{step.bits // 8}"))))
                 order = self.view(ArraySource(step.order, Spec((step.length,), INTEGER)))
                 order[...] = self.device.arrays.argsort(keys, kind="stable")
                 keys[...] = keys[order]

@@ -65,11 +65,15 @@ class Device(Protocol):
 
 
 class CallMemory(NamedTuple):
-    """The memory of a call: its results, intermediate results, and the bits of what failed."""
+    """The memory of a call: its results, intermediate results, and the bits of what failed.
+
+    `views` are the arrays in the arena that library calls have asked for: for the next step of a loop they are the same.
+    """
 
     outputs: list[Any]
     arena: Any
     status: Any
+    views: dict[ArraySource, Any]
 
 
 class LoadedProgram:
@@ -104,7 +108,7 @@ class LoadedProgram:
         device, program = self.device, self.program
         arena = device.empty((program.arena,), np.dtype(np.uint8)) if program.arena else None
         status = device.arrays.zeros(1, np.int64) if program.may_fail else None
-        return CallMemory(outputs, arena, status)
+        return CallMemory(outputs, arena, status, {})
 
     def run(self, inputs: Sequence[Any], memory: CallMemory) -> None:
         """Run it with given memory; where one launch is all there is to do, by the shortest way."""
@@ -128,6 +132,7 @@ class DeviceRun:
         self.loaded, self.program, self.device = loaded, loaded.program, loaded.device
         self.owners = [memory.status, *inputs, *memory.outputs, *loaded.constants, memory.arena]
         self.table = [0 if x is None else self.device.address(x) for x in self.owners]
+        self.views = memory.views
         self.sequences: dict[Slot, Any] = {}  # those of unknown length
 
     def run(self) -> None:
@@ -157,14 +162,20 @@ class DeviceRun:
             return source.value if source.spec is None else self.device.arrays.full(*source.spec[:1], source.value)
         if source.slot in self.sequences:
             return self.sequences[source.slot]
+        whole: Any = self.owners[source.slot.entry]
+        if source.slot.entry < len(self.owners) - 1:
+            return self.view_of(whole.reshape(-1), source)
+        if source not in self.views:  # in the arena
+            assert source.spec is not None
+            size, width = self.program.arena - source.slot.offset, source.spec.dtype.itemsize
+            rest = whole[source.slot.offset :][: size // width * width].view(source.spec.dtype)
+            self.views[source] = self.view_of(rest, source)
+        return self.views[source]
+
+    def view_of(self, whole: Any, source: ArraySource) -> Any:
+        """An array of the program in flat memory."""
         assert source.spec is not None
         shape, dtype = source.spec
-        whole: Any = self.owners[source.slot.entry]
-        if source.slot.entry == len(self.owners) - 1:  # the arena
-            size = self.program.arena - source.slot.offset
-            whole = whole[source.slot.offset :][: size // dtype.itemsize * dtype.itemsize].view(dtype)
-        else:
-            whole = whole.reshape(-1)
         if source.strides is not None:
             steps = tuple([k * dtype.itemsize for k in source.strides])
             return self.device.arrays.lib.stride_tricks.as_strided(whole[source.offset :], shape, steps)

@@ -65,6 +65,16 @@ def test_huge_angles_are_not_in_the_usual_code():
     assert count_usual_instructions(np.exp, x) < 4 * 32
 
 
+@pytest.mark.parametrize("calls", [1, 70], ids=["inlined", "called"])
+def test_conditions_of_lanes_are_predicates(calls):
+    f = lambda x: tuple([np.exp(x * float(k)) for k in range(1, calls + 1)])
+    ptx = ptx_of(prepare_for_device(wg.trace(f, np.ones(1024, "f4"))))
+    assert ("wengert_$_exp" in ptx) == (calls > 64)
+    assert "wengert_$_any" not in ptx
+    assert "and.pred" in ptx or "or.pred" in ptx
+    check_ptx(ptx)
+
+
 def test_neighbours_are_read_at_once():
     ptx = ptx_of(prepare_for_device(wg.trace(lambda x: x * 2, np.ones(1024, "f4"))))
     assert "ld.global.nc.v4" in ptx

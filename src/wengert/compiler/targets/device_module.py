@@ -29,12 +29,12 @@ def module_text(kernels: Sequence[tuple[DeviceKernel, int]], block: type[ThreadB
     for kernel, entries in kernels:
         table = entries if is_passed_by_value(is_single, entries) else 0
         texts.append(block.function(kernel.name, kernel.code, table, kernel.resident))
-    text = join_predicates("\n\n".join(["!0 = !{}", *known.values(), *texts]))
+    text = "\n\n".join(["!0 = !{}", *known.values(), *texts])
     if sum(calls.values()) > INLINED_CALLS:
-        return text.replace(" alwaysinline ", " noinline ")
+        return join_predicates(text.replace(" alwaysinline ", " noinline "))
     for name in SHORT_RARE:  # a call, even if it is rare, takes registers from everything around it
         text = re.sub(rf"(call [^\n]*@wengert\.{re.escape(name)}\.[^\n]*) noinline cold", r"\1", text)
-    return text
+    return join_predicates(text)
 
 
 def is_passed_by_value(is_single: bool, entries: int) -> bool:

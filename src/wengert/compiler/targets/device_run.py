@@ -67,7 +67,7 @@ class Device(Protocol):
 class CallMemory(NamedTuple):
     """The memory of a call: its results, intermediate results, and the bits of what failed.
 
-    `views` are the arrays in the arena that library calls have asked for: for the next step of a loop they are the same.
+    `views` are the arrays in the arena that library calls have asked for; the next step of a loop asks for the same.
     """
 
     outputs: list[Any]

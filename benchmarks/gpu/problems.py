@@ -7,21 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-Function = Callable[..., Any]
-
-
-class System(NamedTuple):
-    """How a system writes a program: its functions of arrays, its transforms, and its compiler."""
-
-    xp: Any
-    grad: Function
-    value_and_grad: Function
-    vmap: Function
-    jacobian: Function
-    logsumexp: Function
-    erf: Function
-    compile: Function
-    while_loop: Function
+from benchmarks.gpu.systems import Function, System
+from benchmarks.gpu.transformer import transformer_data, transformer_gradient, transformer_torch
 
 
 class Problem(NamedTuple):
@@ -33,7 +20,7 @@ class Problem(NamedTuple):
     wanted: str
     nbytes: Callable[[tuple], int] | None = None
     tolerance: float = 1e-6
-    torch: Callable[[tuple], Callable[[], Any]] | None = None
+    torch: Callable[[tuple, str], Callable[[], Any]] | None = None  # for a device
 
 
 def normal(dtype: str, *shape: int) -> Callable[[np.random.Generator, float], tuple]:
@@ -192,12 +179,12 @@ def mlp_step(s: System) -> Function:
     return step
 
 
-def mlp_torch(args: tuple) -> Callable[[], Any]:
+def mlp_torch(args: tuple, device: str) -> Callable[[], Any]:
     """The same step in PyTorch."""
     import torch
 
     torch.backends.cuda.matmul.allow_tf32 = False
-    w1, b1, w2, b2, x, y = [torch.tensor(a, device="cuda") for a in args]
+    w1, b1, w2, b2, x, y = [torch.tensor(a, device=device) for a in args]
     parameters = [p.requires_grad_() for p in (w1, b1, w2, b2)]
 
     def step() -> Any:
@@ -280,6 +267,8 @@ PROBLEMS = [
                                 1.0 + rng.random(max(int(1e4 * scale), 8))), "≤ 0.8 of JAX"),
     Problem("reprojection, Jacobians, 3·10^6", reprojection_jacobians, reprojection_data, "≤ 0.3 of JAX"),
     Problem("MLP step 784-4096-10, batch 4096, f32", mlp_step, mlp_data, "≤ 1.0 of JAX", None, 1e-2, mlp_torch),
+    Problem("transformer, gradient, 4 layers of 768, 4096 tokens, f32", transformer_gradient, transformer_data,
+            "≤ 1.0 of JAX", None, 1e-3, transformer_torch),
     Problem("rosenbrock(10), value and gradient", rosenbrock, normal("f8", 10), "≤ 0.3 of JAX"),
     Problem("Lorenz ensemble 10^6, adaptive, sensitivities", lorenz_gradient, lorenz_data, "≤ 0.1 of JAX", None, 1e-2),
     Problem("embedding 10^7 of 10^6 rows, gradient", embedding_gradient, embedding_data, "≤ 1.0 of JAX", None, 1e-3),

@@ -1,88 +1,45 @@
 """`python -m benchmarks --gpu`: Wengert, JAX and PyTorch on a GPU, with values compared before anything is timed.
 
-Device time is that of many calls in a row over their number; a call's time is what the caller waits for one call and
-its result. All systems run in one process, in turns. `python -m benchmarks.gpu.report --only GMM` runs some problems.
+There are three times: that of a call when many are launched in a row; what the caller waits for one call and its
+result; and, for systems whose calls are on CuPy's stream, the time between events on the device (`timing.py`). All
+systems run in one process, in turns. `python -m benchmarks.gpu.report --only GMM` runs some problems.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.gpu.problems import PROBLEMS, Problem, System
+from benchmarks.gpu.problems import PROBLEMS, Problem
+from benchmarks.gpu.systems import jax_system, wengert_system
+from benchmarks.gpu.timing import DeviceClock, call_seconds, mean_seconds
 
 PEERS = "jax", "torch"
+COPIED = 1 << 27
+"""The number of elements of the array whose copy is timed."""
 
 
-def wengert_system() -> System:
-    import wengert as wg
+class Run(NamedTuple):
+    """A call of a system, and how one waits for it; `has_events` if its kernels are on CuPy's current stream."""
 
-    return System(
-        np, wg.grad, wg.value_and_grad, wg.vmap, wg.jacobian, wg.logsumexp, wg.special.erf, wg.compile, wg.while_loop
-    )
-
-
-def jax_system() -> System:
-    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-    import jax
-
-    jax.config.update("jax_enable_x64", True)
-    # products of matrices in single precision, as the others compute them
-    jax.config.update("jax_default_matmul_precision", "highest")
-    special = jax.scipy.special
-    return System(
-        jax.numpy, jax.grad, jax.value_and_grad, jax.vmap, jax.jacfwd, special.logsumexp, special.erf, jax.jit,
-        jax.lax.while_loop,
-    )  # fmt: skip
+    call: Callable[[], Any]
+    wait: Callable[[], Any]
+    has_events: bool
 
 
-def leaves(x: Any) -> list[Any]:
-    """All arrays of a result, in order."""
-    return [y for part in x for y in leaves(part)] if isinstance(x, tuple | list) else [x]
-
-
-def mean_seconds(run: Callable[[], Any], wait: Callable[[], None], seconds: float) -> float:
-    """The time of a call when many are launched in a row."""
-    run()
-    wait()
-    start = time.perf_counter()
-    run()
-    wait()
-    count = max(1, min(int(seconds / max(time.perf_counter() - start, 1e-6)), 2000))
-    start = time.perf_counter()
-    for _ in range(count):
-        run()
-    wait()
-    return (time.perf_counter() - start) / count
-
-
-def call_seconds(run: Callable[[], Any], wait: Callable[[], None]) -> float:
-    """The shortest time of a call and its result."""
-    best = float("inf")
-    for _ in range(5):
-        start = time.perf_counter()
-        run()
-        wait()
-        best = min(best, time.perf_counter() - start)
-    return best
-
-
-def runs_of(problem: Problem, data: tuple, peers: Sequence[str]) -> dict[str, tuple[Callable, Callable]]:
-    """What each system runs, and how one waits for it."""
+def make_runs(problem: Problem, data: tuple, peers: Sequence[str], device: str = "cuda") -> dict[str, Run]:
+    """What each system runs."""
     import cupy
 
     ours = wengert_system()
     program, arrays = ours.compile(problem.program(ours)), [cupy.asarray(a) for a in data]
-    found: dict[str, tuple[Callable, Callable]] = {
-        "wengert": (lambda: program(*arrays), cupy.cuda.Device().synchronize)
-    }
+    found = {"wengert": Run(lambda: program(*arrays), lambda: cupy.cuda.Device().synchronize(), True)}
     if "jax" in peers:
         other = jax_system()
         import jax
@@ -94,86 +51,110 @@ def runs_of(problem: Problem, data: tuple, peers: Sequence[str]) -> dict[str, tu
             last[0] = compiled(*values)
             return last[0]
 
-        found["jax"] = run_jax, lambda: jax.block_until_ready(last[0])
+        found["jax"] = Run(run_jax, lambda: jax.block_until_ready(last[0]), False)
     if "torch" in peers and problem.torch is not None:
         import torch
 
-        found["torch"] = problem.torch(data), torch.cuda.synchronize
+        wait = torch.cuda.synchronize if device == "cuda" else lambda: None
+        found["torch"] = Run(problem.torch(data, device), wait, device == "cuda")
     return found
+
+
+def leaves(x: Any) -> list[Any]:
+    """All arrays of a result, in order."""
+    return [y for part in x for y in leaves(part)] if isinstance(x, tuple | list) else [x]
+
+
+def to_numpy(x: Any) -> np.ndarray:
+    """An array of CuPy, JAX or PyTorch, in double precision."""
+    if hasattr(x, "get"):
+        x = x.get()
+    return np.asarray(x.detach().cpu() if hasattr(x, "detach") else x, float)
 
 
 def difference(found: Any, expected: Any) -> float:
     """The largest difference, relative to the largest number of each array."""
-    pairs = zip(leaves(found), leaves(expected), strict=True)
     worst = 0.0
-    for x, y in pairs:
-        x, y = np.asarray(x.get() if hasattr(x, "get") else x, float), np.asarray(y, float)
+    for x, y in zip(map(to_numpy, leaves(found)), map(to_numpy, leaves(expected)), strict=True):
         scale = max(float(np.max(np.abs(y), initial=0.0)), 1e-30)
         worst = max(worst, float(np.max(np.abs(x - y), initial=0.0)) / scale)
     return worst
 
 
-def measure(problem: Problem, scale: float, peers: Sequence[str], seconds: float) -> dict[str, Any]:
+def compare(runs: dict[str, Run], tolerance: float) -> dict[str, Any]:
+    """The times of first calls, and how far the results of other systems are from Wengert's."""
+    first_calls, differences = {}, {}
+    result = None
+    for name, run in runs.items():
+        start = time.perf_counter()
+        found = run.call()
+        run.wait()
+        first_calls[name] = time.perf_counter() - start
+        if result is None:
+            result = found
+        else:
+            differences[name] = difference(result, found)
+    row: dict[str, Any] = {"first_calls": first_calls, "differences": differences}
+    wrong = [f"results differ by {d:.2g} from {name}'s" for name, d in differences.items() if not d < tolerance]
+    return {**row, "error": ", ".join(wrong)} if wrong else row
+
+
+def measure(problem: Problem, runs: dict[str, Run], clock: DeviceClock, seconds: float) -> dict[str, Any]:
     """One row of the table."""
-    data = problem.data(np.random.default_rng(0), scale)
-    row: dict[str, Any] = {"name": problem.name, "wanted": problem.wanted}
-    runs = runs_of(problem, data, peers)
-    first = time.perf_counter()
-    result = runs["wengert"][0]()
-    runs["wengert"][1]()
-    row["first_call"] = time.perf_counter() - first
-    if "jax" in runs:
-        first = time.perf_counter()
-        expected = runs["jax"][0]()
-        runs["jax"][1]()
-        row["jax_first_call"] = time.perf_counter() - first
-        row["difference"] = difference(result, [np.asarray(y) for y in leaves(expected)])
-        if not row["difference"] < problem.tolerance:
-            row["error"] = f"results differ by {row['difference']:.2g}"
-        del expected
-    del result
+    row = {"name": problem.name, "wanted": problem.wanted, **compare(runs, problem.tolerance)}
     times: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(3):
-        for name, (run, wait) in runs.items():
-            times[name].append(mean_seconds(run, wait, seconds))
+        for name, run in runs.items():
+            times[name].append(mean_seconds(run.call, run.wait, seconds))
     row["seconds"] = {name: min(found) for name, found in times.items()}
-    row["call_seconds"] = {name: call_seconds(*run) for name, run in runs.items()}
-    if problem.nbytes is not None:
-        row["bandwidth"] = problem.nbytes(data) / row["seconds"]["wengert"]
+    row["call_seconds"] = {name: call_seconds(run.call, run.wait) for name, run in runs.items()}
+    row["event_seconds"] = {name: clock.seconds(run.call, seconds) for name, run in runs.items() if run.has_events}
     return row
-
-
-def copy_bandwidth() -> float:
-    """The bytes per second that a copy on the device reads and writes."""
-    import cupy
-
-    x = cupy.zeros(1 << 27)
-    y = cupy.empty_like(x)
-    wait = cupy.cuda.Device().synchronize
-    return 2 * x.nbytes / min(mean_seconds(lambda: cupy.copyto(y, x), wait, 0.05) for _ in range(3))
 
 
 def report_gpu(
     only: Sequence[str], scale: float = 1.0, seconds: float = 0.1, peers: Sequence[str] = PEERS, json_file: Any = None
-) -> None:
-    """Print a line for each problem whose name has one of some words, or for all."""
+) -> list[dict[str, Any]]:
+    """Print a line for each problem whose name has one of some words, or for all; returns the rows."""
     import cupy
 
-    copy = copy_bandwidth()
-    print(f"copy: {copy / 1e12:.2f} TB/s")
+    clock = DeviceClock(max(int(COPIED * scale), 1))
+    print(f"copy: {clock.bandwidth / 1e12:.2f} TB/s")
     rows = []
     for problem in PROBLEMS:
         if only and not any(word in problem.name for word in only):
             continue
         try:
-            row = measure(problem, scale, peers, seconds)
+            data = problem.data(np.random.default_rng(0), scale)
+            row = measure(problem, make_runs(problem, data, peers), clock, seconds)
+            if problem.nbytes is not None:
+                row["bandwidth"] = problem.nbytes(data) / row["seconds"]["wengert"]
         except (RuntimeError, MemoryError, TypeError, ValueError) as error:
             row = {"name": problem.name, "error": f"{type(error).__name__}: {error}"[:600]}
         cupy.get_default_memory_pool().free_all_blocks()
         rows.append(row)
-        print(line(row, copy), flush=True)
+        print(line(row, clock.bandwidth), flush=True)
         if json_file is not None:
-            json_file.write_text(json.dumps({"copy": copy, "rows": rows}, indent=1))
+            json_file.write_text(json.dumps({"copy": clock.bandwidth, "rows": rows}, indent=1))
+    return rows
+
+
+def line(row: dict[str, Any], copy: float) -> str:
+    """A row as text; the three times are those of calls in a row, of one call, and between events."""
+    if "seconds" not in row:
+        return f"{row['name']}: {row.get('error')}"
+    kinds = row["seconds"], row["call_seconds"], row["event_seconds"]
+    times = ", ".join(
+        f"{name} {'/'.join(f'{1e3 * kind[name]:.3f}' if name in kind else '-' for kind in kinds)} ms"
+        for name in row["seconds"]
+    )
+    ratios = [f"{name} {row['seconds']['wengert'] / t:.2f}" for name, t in row["seconds"].items() if name != "wengert"]
+    share = f", {100 * row['bandwidth'] / copy:.0f} % of copy" if "bandwidth" in row else ""
+    first = "/".join(f"{t:.1f}" for t in row["first_calls"].values())
+    return (
+        f"{row['name']}: {times}; ratio {', '.join(ratios)} ({row['wanted']}){share}; "
+        f"first {first} s; {row.get('error', 'same')}"
+    )
 
 
 def main() -> None:
@@ -186,21 +167,6 @@ def main() -> None:
     p.add_argument("--json", type=Path)
     options = p.parse_args()
     report_gpu(options.only, options.scale, options.seconds, options.peers, options.json)
-
-
-def line(row: dict[str, Any], copy: float) -> str:
-    """A row as text."""
-    if "seconds" not in row:
-        return f"{row['name']}: {row.get('error')}"
-    times = ", ".join(
-        f"{name} {1e3 * t:.3f}/{1e3 * row['call_seconds'][name]:.3f} ms" for name, t in row["seconds"].items()
-    )
-    ratios = [f"{name} {row['seconds']['wengert'] / t:.2f}" for name, t in row["seconds"].items() if name != "wengert"]
-    share = f", {100 * row['bandwidth'] / copy:.0f} % of copy" if "bandwidth" in row else ""
-    return (
-        f"{row['name']}: {times}; ratio {', '.join(ratios)} ({row['wanted']}){share}; "
-        f"first {row['first_call']:.1f}/{row.get('jax_first_call', 0):.1f} s; {row.get('error', 'same')}"
-    )
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -9,7 +10,10 @@ import numpy as np
 from tests.stand_in.device_array import DEVICES, Device, ndarray
 from tests.stand_in.wrapping import on_device, wrap
 
-__all__ = ["array", "asarray", "asnumpy", "cuda", "fft", "from_dlpack", "linalg", "ndarray", "searchsorted"]
+__all__ = [
+    "array", "asarray", "asnumpy", "cuda", "fft", "from_dlpack", "get_default_memory_pool", "linalg", "ndarray",
+    "searchsorted",
+]  # fmt: skip
 
 ABSENT = frozenset((
     "asmatrix", "block", "bmat", "einsum_path", "errstate", "frompyfunc", "geomspace", "histogram_bin_edges", "insert",
@@ -83,8 +87,25 @@ class OutOfMemoryError(MemoryError):
     """The stand-in for CuPy's error."""
 
 
+class Event:
+    """The stand-in for `cupy.cuda.Event`: the device has done everything that was launched before."""
+
+    def record(self) -> None:
+        self.seconds = time.perf_counter()
+
+    def synchronize(self) -> None:
+        """Nothing is left to be done."""
+
+
+def get_default_memory_pool() -> Any:
+    """The stand-in for CuPy's memory pool, which keeps nothing."""
+    return SimpleNamespace(free_all_blocks=lambda: None)
+
+
 cuda = SimpleNamespace(
     Device=Device,
+    Event=Event,
+    get_elapsed_time=lambda first, last: 1e3 * (last.seconds - first.seconds),
     memory=SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
     runtime=SimpleNamespace(getDeviceCount=lambda: DEVICES, memGetInfo=lambda: (3 << 30, 80 << 30)),
 )

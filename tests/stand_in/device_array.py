@@ -32,6 +32,9 @@ class Device:
     def __exit__(self, *_: Any) -> None:
         Device.current.pop()
 
+    def synchronize(self) -> None:
+        """Nothing is left to be done."""
+
     def __repr__(self) -> str:
         return f"<CUDA Device {self.id}>"
 

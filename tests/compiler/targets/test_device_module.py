@@ -32,6 +32,49 @@ def test_no_fast_mathematics():
     check_ptx(ptx)
 
 
+def count_usual_instructions(f, *args) -> int:
+    """The instructions of a kernel that a thread runs where no rare part is needed: branches over such parts are taken.
+
+    A rare part comes after a conditional branch, or is a block to which nothing but such a branch leads.
+    """
+    ptx = ptx_of(prepare_for_device(wg.trace(f, *args)))
+    text = ptx[ptx.index(".entry") :]
+    lines = [line.strip() for line in text.splitlines()]
+    count, k, end = 0, 0, 0
+    while "ret;" not in lines[k]:
+        line = lines[k]
+        is_instruction = line.endswith(";") and not line.startswith((".", "//"))
+        count += is_instruction
+        target = line.rstrip(";").split()[-1] + ":" if "bra" in line.split()[:2] else None
+        is_first = end == 0 and target is not None  # that of threads without an element
+        end += target is not None
+        k = lines.index(target) if target is not None and not is_first else k + 1
+    return count
+
+
+def test_sine_and_cosine_of_one_number_share_their_polynomials():
+    x = np.ones(1024, "f4")
+    one, both = (count_usual_instructions(f, x) for f in (np.sin, lambda x: np.sin(x) + np.cos(x)))
+    assert both < 1.3 * one
+
+
+def test_huge_angles_are_not_in_the_usual_code():
+    x = np.ones(1024, "f4")
+    assert "reduce_huge" in ptx_of(prepare_for_device(wg.trace(np.sin, x)))
+    assert count_usual_instructions(np.sin, x) < 4 * 50
+    assert count_usual_instructions(np.exp, x) < 4 * 32
+
+
+@pytest.mark.parametrize("calls", [1, 70], ids=["inlined", "called"])
+def test_conditions_of_lanes_are_predicates(calls):
+    f = lambda x: tuple([np.exp(x * float(k)) for k in range(1, calls + 1)])
+    ptx = ptx_of(prepare_for_device(wg.trace(f, np.ones(1024, "f4"))))
+    assert ("wengert_$_exp" in ptx) == (calls > 64)
+    assert "wengert_$_any" not in ptx
+    assert "and.pred" in ptx or "or.pred" in ptx
+    check_ptx(ptx)
+
+
 def test_neighbours_are_read_at_once():
     ptx = ptx_of(prepare_for_device(wg.trace(lambda x: x * 2, np.ones(1024, "f4"))))
     assert "ld.global.nc.v4" in ptx

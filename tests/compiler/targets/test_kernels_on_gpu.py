@@ -9,6 +9,7 @@ from tests.compiler.targets.emulator import Emulated
 
 import wengert as wg
 from wengert.compiler.forms.prepare import prepare_for_device
+from wengert.compiler.targets.grid_scatter import Sort
 from wengert.core.tree import flatten
 from wengert.graph.ir import is_a
 from wengert.ops.contraction.products import matmul
@@ -81,6 +82,28 @@ def test_gradients_of_an_embedding(count, repeats):
     indices = np.tile(rng.integers(0, count, 400), repeats)
     f = wg.grad(lambda table: (np.tanh(table[indices]) * np.arange(16.0)).sum())
     assert_as_compiled(f, rng.normal(size=(count, 16)), tolerance=1e-11)
+
+
+@pytest.mark.skipif(DEVICE is not None, reason="it looks at the plan of the emulator")
+@pytest.mark.parametrize(("count", "bits"), [(20, 16), (2**15 - 1, 16), (2**15, 32)])
+def test_numbers_of_targets_have_few_bits(count, bits):
+    indices = np.concatenate([rng.integers(0, count, 70_000), [count - 1, 0, -1]])
+    f = Emulated(lambda w: wg.zeros(count).at[indices].add(w))
+    weights = rng.normal(size=indices.size)
+    np.testing.assert_allclose(f(weights), np.bincount(indices % count, weights, count), rtol=1e-12, atol=1e-12)
+    assert [step.bits for step in f.program.steps if isinstance(step, Sort)] == [bits]
+
+
+@pytest.mark.skipif(DEVICE is not None, reason="it looks at the plan of the emulator")
+def test_each_target_is_looked_for_once():
+    indices = rng.integers(5, 40, 400)  # the first and the last targets have no rows
+    f = Emulated(wg.grad(lambda table: (np.tanh(table[indices]) * np.arange(16.0)).sum()))
+    table = rng.normal(size=(50, 16))
+    expected = np.zeros((50, 16))
+    np.add.at(expected, indices, ((1 - np.tanh(table) ** 2) * np.arange(16.0))[indices])
+    np.testing.assert_allclose(f(table), expected, rtol=1e-12)
+    blocks = {kernel.name.split(".")[2]: kernel.blocks for kernel in f.program.kernels}
+    assert blocks["runs"] == 1  # one thread for each target, and not for each element
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "c16"])

@@ -13,13 +13,15 @@ operations that have neither.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from wengert.compiler.schedule.affine import Position, Read
+from wengert.compiler.simd.complex_lanes import State
 from wengert.compiler.simd.lanes import Lanes
-from wengert.compiler.simd.types import Type
+from wengert.compiler.simd.types import PARTS, Type
 from wengert.core.aspects import Aspect
 from wengert.core.spec import Spec
 from wengert.graph.ir import Operation
@@ -170,10 +172,55 @@ class Reduction(Lowering):
     """
 
     def __init__(
-        self, fold: Callable[[Lanes, Lanes], Lanes], identity: Callable[[Type], Any], is_ordered: bool = False
+        self,
+        fold: Callable[[Lanes, Lanes], Lanes],
+        identity: Callable[[Type], Any],
+        is_ordered: bool = False,
+        cost: int = 1,
     ):
-        super().__init__()
+        super().__init__(cost)
         self.fold, self.identity, self.is_ordered = fold, identity, is_ordered
+
+    def accumulator(self, result: Type) -> Type:
+        """The type of partial results."""
+        return result
+
+    def begin(self, terms: Sequence[Lanes]) -> Lanes:
+        """The partial result of several terms."""
+        return reduce(self.fold, terms)
+
+    def finish(self, total: Lanes) -> Lanes:
+        """The result, of the last partial result."""
+        return total
+
+
+class RunningReduction(Reduction):
+    """A reduction whose partial results are states of several numbers.
+
+    `start` makes one of several terms, `end` makes the result of one, and `letter` is that of the kind of states.
+    """
+
+    def __init__(
+        self,
+        letter: Literal["d", "q"],
+        identity: tuple[float, ...],
+        start: Callable[[Sequence[Lanes]], State],
+        fold: Callable[..., Lanes],
+        end: Callable[[State], Lanes],
+        cost: int,
+    ):
+        super().__init__(fold, lambda type: identity, is_ordered=True, cost=cost)
+        self.letter, self.start, self.end = letter, start, end
+
+    def accumulator(self, result: Type) -> Type:
+        return result.of(f"{self.letter}{PARTS[self.letter] * result.bits}")
+
+    def begin(self, terms: Sequence[Lanes]) -> Lanes:
+        return self.start(terms)
+
+    def finish(self, total: Lanes) -> Lanes:
+        assert isinstance(total, State)
+        return self.end(total)
 
 
 class Indexed(NamedTuple):

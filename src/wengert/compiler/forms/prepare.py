@@ -12,6 +12,7 @@ from wengert.compiler.forms.expand import expand
 from wengert.compiler.forms.factors import drop_factors
 from wengert.compiler.forms.iterations import iterate_elements
 from wengert.compiler.forms.library_operations import device_expansion
+from wengert.compiler.forms.running_reductions import reduce_in_one_read
 from wengert.compiler.forms.selected_values import select_values
 from wengert.compiler.forms.softmax import share_exponentials
 from wengert.compiler.forms.sorted_values import sort_values
@@ -44,7 +45,8 @@ def prepare_for_device(graph: Graph, rolls: bool = True) -> Graph:
     """The graph as it is scheduled for a GPU: what a library has as one call stays whole, and nothing is blocked."""
     whole = drop_factors(inline_calls(graph))
     optimised = run_until_stable(roll(whole) if rolls else whole, REWRITES)
-    expanded = sum_products(expand(share_exponentials(stack_columns(optimised)), device_expansion))
+    once = reduce_in_one_read(share_exponentials(stack_columns(optimised)))
+    expanded = sum_products(expand(once, device_expansion))
     tidy = expanded if expanded.outputs == optimised.outputs else run_until_stable(expanded, TIDY)
     return iterate_elements(tidy, prepare_device_body)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from typing import NamedTuple
 
-from wengert.compiler.forms.lowering import Reduction, lowering_of
+from wengert.compiler.forms.lowering import Reduction, RunningReduction, lowering_of
 from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.element_sources import Element
 from wengert.compiler.kernels.loop_plan import LoopPlan
@@ -35,6 +36,7 @@ class Accumulators:
         self.plan, self.elements, self.code, self.axes = plan, elements, elements.code, axes
         self.all: list[Accumulator] = []
         self.rows: dict[Operation, tuple[RowAccumulator, Element]] = {}
+        self.gathered: list[list[Lanes]] | None = None  # the terms of each accumulator, while they are gathered
         for node in reductions:
             if self.add_row(node):
                 continue
@@ -77,9 +79,9 @@ class Accumulators:
         """Add the elements at the present counters; `fresh` are the lanes that were not added before."""
         for sums, factor in self.rows.values():
             sums.add(self.elements.splat(self.elements.at(*factor), self.plan.lanes), fresh)
-        for node, kept, variables in self.all:
+        for k, (node, kept, variables) in enumerate(self.all):
             (operand,), elements, variable = node.args, self.elements, variables[which]
-            type, fold = accumulator_type(node, self.plan.lanes), lowering_of(node, Reduction).fold
+            type, rule = Type.from_dtype(node.dtype, self.plan.lanes), lowering_of(node, Reduction)
             factors, lead = elements.factors(node), self.plan.position(operand)
             positions = [lead + i for i in self.plan.inner_positions(operand) if self.kept_position(node, i) == kept]
             old = total = variable.load()
@@ -90,10 +92,25 @@ class Accumulators:
                     total = fma(x, y, total)
             else:
                 terms = [elements.splat(elements.at(operand, p).to(type.kind), type.lanes) for p in positions]
-                total = fold(old, reduce(fold, terms))
+                if self.gathered is not None and isinstance(rule, RunningReduction):
+                    self.gathered[k] += terms
+                    continue
+                total = rule.fold(old, rule.begin(terms))
             if fresh is not None and type.lanes > 1:
                 total = select(fresh, total, old)
             variable.store(total)
+
+    @contextmanager
+    def gather(self) -> Iterator[None]:
+        """Let running reductions fold the terms that are added in this context at once, at its end."""
+        gathered: list[list[Lanes]] = [[] for _ in self.all]
+        self.gathered = gathered
+        yield
+        self.gathered = None
+        for (node, _, (variable, *_)), terms in zip(self.all, gathered, strict=True):
+            if terms:
+                rule = lowering_of(node, Reduction)
+                variable.store(rule.fold(variable.load(), rule.begin(terms)))
 
     def store(self, piece: Lanes | None) -> None:
         """Store the reductions, as results or as those of one piece."""
@@ -104,12 +121,12 @@ class Accumulators:
             base = elements.pointers.target(node) if piece is None else piece_address(elements, node, piece)
             sums.store(code.offset(base, elements.evaluate(index, False), sums.reader.type))
         for node, kept, variables in self.all:
-            fold, type = lowering_of(node, Reduction).fold, accumulator_type(node, plan.lanes)
-            value = reduce(fold, (variable.load() for variable in variables))
+            rule, type = lowering_of(node, Reduction), accumulator_type(node, plan.lanes)
+            value = reduce(rule.fold, (variable.load() for variable in variables))
             if plan.vector_axis in self.axes and type.lanes > 1:
-                value = fold_lanes(fold, value)
+                value = fold_lanes(rule.fold, value)
             if piece is None:
-                elements.store_at(node, self.kept_index(node, kept), value)
+                elements.store_at(node, self.kept_index(node, kept), rule.finish(value))
             else:
                 elements.write_memory(piece_address(elements, node, piece), self.kept_index(node, kept), value)
 
@@ -167,7 +184,7 @@ def piece_address(elements: Elements, node: Operation, piece: Lanes) -> Lanes:
 
 def accumulator_type(node: Operation, lanes: int) -> Type:
     """The type that a reduction is accumulated in."""
-    return Type.from_dtype(node.dtype, lanes)
+    return lowering_of(node, Reduction).accumulator(Type.from_dtype(node.dtype, lanes))
 
 
 def write_combination(code: Code, reductions: Sequence[Operation], memory: Memory, pieces: int) -> None:

@@ -325,7 +325,8 @@ class Elements(ElementSources):
             return reduce(lambda total, pair: fma(pair[0], pair[1], total), pairs, terms[0].like(0.0))
         if node.primitive is SUM and terms[0].type.part.is_float:
             terms[0] = terms[0] + 0.0
-        return reduce(lowering_of(node, Reduction).fold, terms)
+        rule = lowering_of(node, Reduction)
+        return rule.finish(rule.begin(terms))
 
     def compute_matrix(self, node: Operation, position: Position, parts: Sequence[Lanes]) -> None:
         """All elements of a small matrix."""

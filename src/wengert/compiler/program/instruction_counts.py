@@ -154,7 +154,7 @@ def write_function(types: Sequence[Type], write: Callable[..., Lanes | list[Lane
     for i, type in enumerate(types):
         names = [f"%x{i}.{k}" for k in range(2 if type.is_complex else 1)]
         parameters += [f"{type.part.text} {name}" for name in names]
-        arguments.append(from_parts([Lanes(code, name, type.part) for name in names]))
+        arguments.append(from_parts([Lanes(code, name, type.part) for name in names], type))
     results = write(*arguments)
     for k, part in enumerate(results if isinstance(results, list) else parts_of(results)):
         parameters.append(f"ptr %out{k}")

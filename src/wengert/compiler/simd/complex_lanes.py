@@ -115,17 +115,35 @@ class Complex(Lanes):
 PAIRS.append(Complex)
 
 
+class State(Lanes):
+    """The numbers that a reduction has found so far, of one element: two or four floats."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, *parts: Lanes):
+        self.code, self.parts = parts[0].code, parts
+        self.type = Type(f"{'d' if len(parts) == 2 else 'q'}{len(parts) * parts[0].type.bits}")
+
+    def to(self, kind: str) -> State:
+        assert kind == self.type.kind, kind
+        return self
+
+    def where(self, condition: Lanes, other: Lanes) -> State:
+        assert isinstance(other, State)
+        return State(*[select(condition, x, y) for x, y in zip(self.parts, other.parts, strict=True)])
+
+
 class Variable:
     """A variable on the stack, which LLVM turns into registers: one for each part of complex numbers."""
 
-    def __init__(self, code: Code, type: Type, value: Lanes | Number | complex):
+    def __init__(self, code: Code, type: Type, value: Lanes | Number | complex | tuple[float, ...]):
         first = value if isinstance(value, Lanes) else constant(code, value, type)
         self.code, self.type = code, type
         self.addresses = [code.variable(type.part, part) for part in parts_of(first)]
 
     def load(self) -> Lanes:
         """Its value."""
-        return from_parts([self.code.load(address, self.type.part) for address in self.addresses])
+        return from_parts([self.code.load(address, self.type.part) for address in self.addresses], self.type)
 
     def store(self, value: Lanes) -> None:
         """Replace its value."""
@@ -133,18 +151,24 @@ class Variable:
             self.code.store(part, address)
 
 
-def constant(code: Code, value: Number | complex, type: Type) -> Lanes:
-    """A constant of any type."""
+def constant(code: Code, value: Number | complex | tuple[float, ...], type: Type) -> Lanes:
+    """A constant of any type; those of states are tuples."""
+    if isinstance(value, tuple):
+        return State(*[code.constant(part, type.part) for part in value])
     if isinstance(value, complex) or type.is_complex:
         return Complex(*[code.constant(part, type.part) for part in (complex(value).real, complex(value).imag)])
     return code.constant(value, type)
 
 
 def parts_of(x: Lanes) -> list[Lanes]:
-    """The real and the imaginary part, or the value itself if it is not complex."""
+    """The real and the imaginary part, the numbers of a state, or the value itself if it is one number."""
+    if isinstance(x, State):
+        return list(x.parts)
     return [x.real, x.imag] if isinstance(x, Complex) else [x]
 
 
-def from_parts(parts: list[Lanes]) -> Lanes:
+def from_parts(parts: list[Lanes], type: Type) -> Lanes:
     """The inverse of `parts_of`."""
-    return Complex(*parts) if len(parts) == 2 else parts[0]
+    if type.is_complex:
+        return Complex(*parts)
+    return State(*parts) if type.parts > 1 else parts[0]

@@ -94,19 +94,19 @@ class Angle(NamedTuple):
 def _reduce(x: Lanes) -> Angle:
     """The angle of nonnegative arguments."""
     code = x.code
-    quarters, rest = _reduce_small(x)
+    quarters, rest = reduce_small(x)
     found = quarters, *rest
     variables = [code.variable(value.type, value) for value in found]
     is_huge = x >= PRECISIONS[x.type.kind].limit
     with code.when(any_lane(is_huge)):
-        quarters, rest = _reduce_huge(x)
+        quarters, rest = reduce_huge(x)
         for variable, value, other in zip(variables, found, (quarters, *rest), strict=True):
             code.store(select(is_huge, other, value), variable)
     quarters, high, low = [code.load(v, value.type) for v, value in zip(variables, found, strict=True)]
     return Angle(quarters, Double(high, low))
 
 
-def _reduce_small(x: Lanes) -> Angle:
+def reduce_small(x: Lanes) -> Angle:
     """The angle of nonnegative arguments below the limit.
 
     x - n P1 is a multiple of the ulp of n P2, whichever is larger, which is enough for a fast sum to be exact.
@@ -121,7 +121,7 @@ def _reduce_small(x: Lanes) -> Angle:
     return Angle(shifted.bits(), Double(high, low))
 
 
-def _reduce_huge(x: Lanes) -> Angle:
+def reduce_huge(x: Lanes) -> Angle:
     """The angle of arguments from 1, by a function that reduces one after the other: so there is one for all lanes."""
     code, wide = x.code, x.type.of("f64")
     types = wide.of("i64"), wide, wide

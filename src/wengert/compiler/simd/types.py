@@ -10,8 +10,15 @@ import numpy as np
 Number = int | float | bool
 
 
+PARTS = {"c": 2, "d": 2, "q": 4}
+"""The number of floats of complex numbers, and of states of two or four numbers, by the first letter of the kind."""
+
+
 class Type(NamedTuple):
-    """The type of a value: `f64`, `f32`, `c128`, `c64`, `i64` ... `i1` or `ptr`, and the number of lanes."""
+    """The type of a value: `f64`, `f32`, `c128`, `c64`, `i64` ... `i1` or `ptr`, and the number of lanes.
+
+    States of reductions are `d128` and `d64` (two floats), `q256` and `q128` (four).
+    """
 
     kind: str
     lanes: int = 1
@@ -34,9 +41,14 @@ class Type(NamedTuple):
         return self.kind[0] == "c"
 
     @property
+    def parts(self) -> int:
+        """The number of registers of a value."""
+        return PARTS.get(self.kind[0], 1)
+
+    @property
     def part(self) -> Type:
-        """The type of the real and the imaginary part; of other types, the type itself."""
-        return self.of(f"f{self.bits // 2}") if self.is_complex else self
+        """The type of the real and the imaginary part, or of the numbers of a state; else the type itself."""
+        return self.of(f"f{self.bits // self.parts}") if self.parts > 1 else self
 
     @property
     def bits(self) -> int:
@@ -68,7 +80,11 @@ class Type(NamedTuple):
         return cls("i1" if dtype.kind == "b" else f"{letter}{8 * dtype.itemsize}", lanes)
 
 
-SCALARS = {"f64": "double", "f32": "float", "c128": "{ double, double }", "c64": "{ float, float }"}
+SCALARS = {
+    "f64": "double", "f32": "float", "c128": "{ double, double }", "c64": "{ float, float }",
+    "d128": "{ double, double }", "d64": "{ float, float }",
+    "q256": "{ double, double, double, double }", "q128": "{ float, float, float, float }",
+}  # fmt: skip
 
 
 _TEXTS: dict[tuple[str, int], str] = {}

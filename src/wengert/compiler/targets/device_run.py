@@ -7,12 +7,13 @@ the emulator of the tests is another one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from wengert.compiler.program.failures import FAILURES
 from wengert.compiler.program.memory_plan import Slot
+from wengert.compiler.targets.device_loop import LoopRun, align
 from wengert.compiler.targets.device_program import (
     ArraySource,
     Copy,
@@ -23,7 +24,6 @@ from wengert.compiler.targets.device_program import (
     LoopStep,
     SwitchStep,
 )
-from wengert.compiler.targets.grid_plan import VECTOR_BYTES
 from wengert.compiler.targets.grid_scatter import Sort
 from wengert.control.residuals import has_unknown_length
 from wengert.core.aspects import primitive_of
@@ -64,6 +64,18 @@ class Device(Protocol):
         """The kernels of a program."""
 
 
+class CallMemory(NamedTuple):
+    """The memory of a call: its results, intermediate results, and the bits of what failed.
+
+    `views` are the arrays in the arena that library calls have asked for; the next step of a loop asks for the same.
+    """
+
+    outputs: list[Any]
+    arena: Any
+    status: Any
+    views: dict[ArraySource, Any]
+
+
 class LoadedProgram:
     """A program on a device; it is called with arrays of the device, and returns such arrays."""
 
@@ -84,28 +96,46 @@ class LoadedProgram:
         self.addresses = [*map(device.address, self.constants), 0]
 
     def __call__(self, inputs: Sequence[Any]) -> list[Any]:
-        """The results; where one launch is all there is to do, by the shortest way."""
+        """The results."""
+        memory = self.make_memory(self.allocate())
+        self.run(inputs, memory)
+        if memory.status is not None:
+            self.check(memory.status)
+        return memory.outputs
+
+    def make_memory(self, outputs: list[Any]) -> CallMemory:
+        """New memory for a call that writes these results."""
+        device, program = self.device, self.program
+        arena = device.empty((program.arena,), np.dtype(np.uint8)) if program.arena else None
+        status = device.arrays.zeros(1, np.int64) if program.may_fail else None
+        return CallMemory(outputs, arena, status, {})
+
+    def run(self, inputs: Sequence[Any], memory: CallMemory) -> None:
+        """Run it with given memory; where one launch is all there is to do, by the shortest way."""
         if not self.is_simple:
-            return DeviceRun(self, inputs).run()
-        outputs, address = self.allocate(), self.device.address
-        self.kernels.launch(0, [0, *map(address, inputs), *map(address, outputs), *self.addresses])
-        return outputs
+            DeviceRun(self, inputs, memory).run()
+            return
+        address = self.device.address
+        self.kernels.launch(0, [0, *map(address, inputs), *map(address, memory.outputs), *self.addresses])
+
+    def check(self, status: Any) -> None:
+        """Raise the error of the first failure of a kernel, if there is one; waits for the device."""
+        number = int(status[0])
+        if number:
+            raise FAILURES[(number & -number).bit_length() - 1].error()
 
 
 class DeviceRun:
     """One call of a program."""
 
-    def __init__(self, loaded: LoadedProgram, inputs: Sequence[Any]):
+    def __init__(self, loaded: LoadedProgram, inputs: Sequence[Any], memory: CallMemory):
         self.loaded, self.program, self.device = loaded, loaded.program, loaded.device
-        device, program = self.device, self.program
-        self.outputs = loaded.allocate()
-        self.arena = device.empty((program.arena,), np.dtype(np.uint8)) if program.arena else None
-        self.status = device.arrays.zeros(1, np.int64) if program.may_fail else None
-        self.owners = [self.status, *inputs, *self.outputs, *loaded.constants, self.arena]
-        self.table = [0 if x is None else device.address(x) for x in self.owners]
+        self.owners = [memory.status, *inputs, *memory.outputs, *loaded.constants, memory.arena]
+        self.table = [0 if x is None else self.device.address(x) for x in self.owners]
+        self.views = memory.views
         self.sequences: dict[Slot, Any] = {}  # those of unknown length
 
-    def run(self) -> list[Any]:
+    def run(self) -> None:
         """Run all steps."""
         for step in self.program.steps:
             if isinstance(step, Launches):
@@ -113,8 +143,7 @@ class DeviceRun:
             elif isinstance(step, LibraryStep):
                 self.run_library(step)
             elif isinstance(step, Sort):
-                number = np.dtype(np.int32) if step.narrow else INTEGER
-                keys = self.view(ArraySource(step.keys, Spec((step.length,), number)))
+                keys = self.view(ArraySource(step.keys, Spec((step.length,), np.dtype(f"i{step.bits // 8}"))))
                 order = self.view(ArraySource(step.order, Spec((step.length,), INTEGER)))
                 order[...] = self.device.arrays.argsort(keys, kind="stable")
                 keys[...] = keys[order]
@@ -126,14 +155,6 @@ class DeviceRun:
                 self.run_loop(step)
             else:
                 self.run_switch(step)
-        if self.status is not None:
-            self.check(int(self.status[0]))
-        return self.outputs
-
-    def check(self, status: int) -> None:
-        """Raise the error of the first failure of a kernel."""
-        if status:
-            raise FAILURES[(status & -status).bit_length() - 1].error()
 
     def view(self, source: ArraySource) -> Any:
         """An array of the program."""
@@ -141,14 +162,20 @@ class DeviceRun:
             return source.value if source.spec is None else self.device.arrays.full(*source.spec[:1], source.value)
         if source.slot in self.sequences:
             return self.sequences[source.slot]
+        whole: Any = self.owners[source.slot.entry]
+        if source.slot.entry < len(self.owners) - 1:
+            return self.view_of(whole.reshape(-1), source)
+        if source not in self.views:  # in the arena
+            assert source.spec is not None
+            size, width = self.program.arena - source.slot.offset, source.spec.dtype.itemsize
+            rest = whole[source.slot.offset :][: size // width * width].view(source.spec.dtype)
+            self.views[source] = self.view_of(rest, source)
+        return self.views[source]
+
+    def view_of(self, whole: Any, source: ArraySource) -> Any:
+        """An array of the program in flat memory."""
         assert source.spec is not None
         shape, dtype = source.spec
-        whole: Any = self.owners[source.slot.entry]
-        if source.slot.entry == len(self.owners) - 1:  # the arena
-            size = self.program.arena - source.slot.offset
-            whole = whole[source.slot.offset :][: size // dtype.itemsize * dtype.itemsize].view(dtype)
-        else:
-            whole = whole.reshape(-1)
         if source.strides is not None:
             steps = tuple([k * dtype.itemsize for k in source.strides])
             return self.device.arrays.lib.stride_tricks.as_strided(whole[source.offset :], shape, steps)
@@ -193,35 +220,13 @@ class DeviceRun:
 
     def contiguous(self, source: ArraySource) -> Any:
         """An array of the program, as programs take them."""
-        return self.aligned(self.device.arrays.asarray(self.view(source)))
-
-    def aligned(self, array: Any) -> Any:
-        """An array that is contiguous, at an address from which threads can read several numbers at once."""
-        is_aligned = array.flags.c_contiguous and self.device.address(array) % VECTOR_BYTES == 0
-        return array if is_aligned else array.copy()
+        return align(self.device, self.device.arrays.asarray(self.view(source)))
 
     def run_loop(self, step: LoopStep) -> None:
         """Run the program of a body for each step."""
-        shape, (body, *conditions) = step.shape, self.loaded.bodies[id(step)]
-        operands = [self.contiguous(o) for o in step.operands]
-        count = shape.length
-        if shape.length is None and not conditions:
-            count, *operands = int(operands[0]), *operands[1:]
-        constants, states, sequences = shape.split(operands)
-        rows: dict[int, list[Any]] = {}
-        for i in shape.indices(count) if count is not None else iter(lambda: len(rows), None):
-            if conditions and not bool(conditions[0]([*constants, *states])[0]):
-                break
-            outs = body([*constants, *states, *[self.aligned(row_of(x, i)) for x in sequences]])
-            states, rows[i] = outs[: shape.states], outs[shape.states :]
-        for result, state in zip(step.results, states, strict=False):
-            self.put(result, state)
-        for k, spec in enumerate(body.program.outputs[shape.states :]):
-            ordered = [rows[i][k] for i in range(len(rows))]
-            whole = self.device.arrays.stack(ordered) if ordered else self.device.empty((0, *spec.shape), spec.dtype)
-            self.put(step.results[shape.states + k], whole)
-        if conditions:
-            self.put(step.results[-1], len(rows))
+        loop = LoopRun(self.device, step, self.loaded.bodies[id(step)], list(map(self.contiguous, step.operands)))
+        for result, value in zip(step.results, loop.run(), strict=True):
+            self.put(result, value)
 
     def find_lengths(self, step: Lengths) -> None:
         """Note the number of steps of a loop, and make its sequences."""
@@ -230,11 +235,6 @@ class DeviceRun:
         for result in step.sequences:
             assert result.spec is not None
             self.put(result, self.device.empty((count, *result.spec.shape[1:]), result.spec.dtype))
-
-
-def row_of(array: Any, i: int) -> Any:
-    """A row of an array, as a view."""
-    return array[i : i + 1].reshape(array.shape[1:])
 
 
 def launches_of(program: DeviceProgram) -> list[Launches]:

@@ -73,9 +73,10 @@ class GridWriter(KernelLoops):
         code, reduced, slot = self.code, self.grid.reduced, self.code.variable(I64, first)
         if unrolled > 1:
             with code.loop(first, reduced - (unrolled - 1) * step, unrolled * step) as r:
-                for k in range(unrolled):
-                    self.place(self.plan.reduced_axes, r + k * step if k else r)
-                    self.write_body(sums)
+                with sums.gather():
+                    for k in range(unrolled):
+                        self.place(self.plan.reduced_axes, r + k * step if k else r)
+                        self.write_body(sums)
                 code.store(r + unrolled * step, slot)
         with code.loop(code.load(slot, I64), reduced, step) as r:
             self.place(self.plan.reduced_axes, r)
@@ -167,7 +168,7 @@ class GridKernelWriter(GridWriter):
         """Store a reduction, or that of a piece."""
         index = sums.kept_index(node, kept)
         if self.grid.pieces == 1:
-            self.elements.store_at(node, index, value)
+            self.elements.store_at(node, index, lowering_of(node, Reduction).finish(value))
         else:
             self.elements.write_memory(piece_address(self.elements, node, piece), index, value)
 
@@ -187,7 +188,7 @@ def write_combination(
     """A kernel that folds the results of pieces, in a fixed order: several threads for each element."""
     code = Code()
     block, type, rule = make_block(code, name), accumulator_type(node, 1), lowering_of(node, Reduction)
-    pointers, stored = make_pointers(block, memory, {}), type.in_memory
+    pointers, stored, result = make_pointers(block, memory, {}), type.in_memory, Type.from_dtype(node.dtype).in_memory
     width = min(power_above(-(-pieces // SERIAL)), THREADS)
     source, target = pointers.partials(node), pointers.target(node)
     with block.phase() as thread:
@@ -202,8 +203,9 @@ def write_combination(
     with block.exchange() as thread:
         element = (block.number * THREADS + thread).logical_right(width.bit_length() - 1)
         with code.when((element < node.size) & (thread & (width - 1)).eq(0)):
-            store_element(variable.load().to(stored.kind), code.offset(target, element, stored), stored.align)
-    nbytes = (pieces + 1) * node.nbytes
+            total = rule.finish(variable.load()).to(result.kind)
+            store_element(total, code.offset(target, element, result), result.align)
+    nbytes = pieces * node.size * stored.bits // 8 + node.nbytes
     return DeviceKernel(name, code, -(-node.size * width // THREADS), nbytes, f"{pieces} pieces of {node.spec!r}")
 
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import math
 
+from wengert.compiler.forms.lowering import Reduction, RunningReduction, lowering_of
+from wengert.compiler.kernels.accumulators import accumulator_type
 from wengert.compiler.kernels.loop_plan import LoopPlan, strided_counts
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
@@ -26,6 +28,8 @@ SERIAL = 8
 """The number of elements that a thread folds, at the least, before others help."""
 UNROLLED = 4
 """The number of steps of a reduction whose elements are read at once, if they call no functions."""
+GATHERED = 8
+"""The number of terms that a running reduction folds at once: combining states costs more than adding terms."""
 SHORT_BODY, LONG_BODY = 80, 400
 """The cost of a short body, and from which on a body is long, in additions."""
 
@@ -82,6 +86,8 @@ class GridPlan(LoopPlan):
     @property
     def resident(self) -> int:
         """The blocks that a multiprocessor should have room for, where functions would take the registers of others."""
+        if self.is_running:
+            return 4  # the terms that are folded at once are in registers, too
         return 6 if self.is_short else 4 if self.cost <= LONG_BODY else 0
 
     @property
@@ -91,7 +97,14 @@ class GridPlan(LoopPlan):
 
     def unrolled_steps(self, step: int) -> int:
         """The number of steps that are written out, where a thread folds every so-many-th element."""
+        if self.is_running:
+            return GATHERED if self.reduced >= GATHERED * step else 1
         return UNROLLED if self.cost < COST and self.reduced >= UNROLLED * step else 1
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has reductions whose partial results are several numbers."""
+        return any(isinstance(lowering_of(node, Reduction), RunningReduction) for node in self.kernel.reductions)
 
     @property
     def items(self) -> int:
@@ -109,7 +122,10 @@ class GridPlan(LoopPlan):
 
     def partials(self) -> dict[Node, int]:
         """The bytes of partial results of each reduction that is cut into pieces."""
-        return {node: self.pieces * node.nbytes for node in self.kernel.reductions} if self.pieces > 1 else {}
+        if self.pieces == 1:
+            return {}
+        width = lambda node: accumulator_type(node, 1).in_memory.bits // 8
+        return {node: self.pieces * node.size * width(node) for node in self.kernel.reductions}
 
     @property
     def nbytes(self) -> int:

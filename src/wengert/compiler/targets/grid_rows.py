@@ -5,6 +5,7 @@ Numbers for a row, and the elements of values that nothing else reads, are in sh
 
 from __future__ import annotations
 
+from wengert.compiler.forms.lowering import Reduction, lowering_of
 from wengert.compiler.kernels.accumulators import Accumulators
 from wengert.compiler.kernels.row_fusion import RowLimits
 from wengert.compiler.kernels.row_kernel import RowElements, RowPlan
@@ -135,5 +136,6 @@ class GridRowWriter:
             with code.when((row < count) & member.eq(0)):
                 writer.place(axes, member)
                 for variable, found in zip(variables, sums.all, strict=True):
-                    writer.elements.store_at(found.node, sums.kept_index(found.node, found.kept), variable.load())
+                    total = lowering_of(found.node, Reduction).finish(variable.load())
+                    writer.elements.store_at(found.node, sums.kept_index(found.node, found.kept), total)
             writer.elements.forget()

@@ -1,9 +1,10 @@
 """Scatters on a GPU: what is written or added at computed indices, in an order that does not depend on threads.
 
 One kernel computes the target of each row of the selection, a library sorts these numbers (stably), and another kernel
-takes the rows of each target in their order. So additions to one element are those of NumPy, one after the other; where
-targets have many rows each, groups of threads share them in a fixed way. Nothing is added by atomic operations, whose
-order would change from run to run.
+takes the rows of each target in their order. If there are more rows than targets, a kernel between them finds where the
+rows of each target begin. So additions to one element are those of NumPy, one after the other; where targets have many
+rows each, groups of threads share them in a fixed way. Nothing is added by atomic operations, whose order would change
+from run to run.
 """
 
 from __future__ import annotations
@@ -21,22 +22,24 @@ from wengert.compiler.simd.complex_lanes import Variable, constant
 from wengert.compiler.simd.lane_operations import load_element, store_element
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, Type
-from wengert.compiler.targets.grid_kernel import NARROW, GridElements, GridWriter, divide
+from wengert.compiler.targets.grid_kernel import GridElements, GridWriter, divide
 from wengert.compiler.targets.grid_plan import SERIAL, GridPlan, power_above
 from wengert.compiler.targets.thread_block import THREADS, DeviceKernel, ThreadBlock, ThreadVariable, make_pointers
 from wengert.graph.ir import Node, Operation
 
+NUMBERS = Type("i16"), Type("i32"), I64
+"""The types of numbers of targets: the time to sort them is proportional to their bits."""
 LONG_RUNS = 64
 """Where targets have more rows than so many on the average, several threads add those of one target."""
 
 
 class Sort(NamedTuple):
-    """A step that sorts so many integers, stably, and writes their order; they are `narrow` if they have 32 bits."""
+    """A step that sorts so many integers of some bits, stably, and writes their order."""
 
     keys: Slot
     order: Slot
     length: int
-    narrow: bool
+    bits: int
 
 
 class ScatterPlan(GridPlan):
@@ -49,10 +52,22 @@ class ScatterPlan(GridPlan):
         self.rows = math.prod([self.domain[axis] for axis in self.outer_axes])
         self.inner = math.prod([self.domain[axis] for axis in self.inner_axes])
 
-    def partials(self) -> dict[Node, int]:
-        """The bytes of the numbers that are sorted, and of their order."""
+    @property
+    def targets(self) -> int:
+        """The number of rows of the result."""
         assert self.kernel.scatter is not None
-        return {self.kernel.scatter: 2 * aligned_size(8 * self.rows)}
+        return self.kernel.scatter.size // self.unit
+
+    @property
+    def has_runs(self) -> bool:
+        """Whether threads belong to targets, and know where the rows of each begin in the sorted order."""
+        return self.rows > self.targets
+
+    def partials(self) -> dict[Node, int]:
+        """The bytes of the numbers that are sorted, of their order, and of where each target begins in it."""
+        assert self.kernel.scatter is not None
+        begins = aligned_size(8 * (self.targets + 1)) if self.has_runs else 0
+        return {self.kernel.scatter: 2 * aligned_size(8 * self.rows) + begins}
 
 
 class ScatterKernelWriter:
@@ -64,7 +79,7 @@ class ScatterKernelWriter:
         assert kernel.scatter is not None
         self.out = kernel.scatter
         self.type = Type.from_dtype(self.out.dtype)
-        self.number = Type("i32") if self.out.size < NARROW else I64  # of a target
+        self.number = next(type for type in NUMBERS if self.plan.targets < 1 << type.bits - 1)  # of a target
         self.kernels: list[DeviceKernel | Sort] = []
 
     def write(self) -> list[DeviceKernel | Sort]:
@@ -77,7 +92,9 @@ class ScatterKernelWriter:
                 self.write_keys(node, written)
                 keys = self.memory.partials[self.out]
                 order = keys._replace(offset=keys.offset + aligned_size(8 * self.plan.rows))
-                self.kernels.append(Sort(keys, order, self.plan.rows, self.number.bits == 32))
+                self.kernels.append(Sort(keys, order, self.plan.rows, self.number.bits))
+                if written.adds and self.plan.has_runs:
+                    self.find_runs()
             self.write_rows(node, written)
         return self.kernels
 
@@ -113,10 +130,10 @@ class ScatterKernelWriter:
                 code.store(value, code.offset(pointers.target(self.out), i, part))
         self.end(writer, count, 2 * self.out.nbytes)
 
-    def workspace(self, code: Code, writer: GridWriter) -> tuple[Lanes, Lanes]:
-        """The addresses of the numbers of targets, and of their order."""
-        keys = writer.elements.pointers.partials(self.out)
-        return keys, code.offset(keys, aligned_size(8 * self.plan.rows), Type("i8"))
+    def workspace(self, code: Code, writer: GridWriter) -> tuple[Lanes, Lanes, Lanes]:
+        """The addresses of the numbers of targets, of their order, and of where each target begins in it."""
+        keys, size = writer.elements.pointers.partials(self.out), aligned_size(8 * self.plan.rows)
+        return keys, code.offset(keys, size, Type("i8")), code.offset(keys, 2 * size, Type("i8"))
 
     def write_keys(self, node: Operation, written: Written) -> None:
         """The kernel that computes the target of each row."""
@@ -127,21 +144,32 @@ class ScatterKernelWriter:
             with code.when(row < self.plan.rows):
                 writer.place(self.plan.outer_axes, row)
                 unit = scatter.find_unit(node, written)
-                keys, _ = self.workspace(code, writer)
+                keys, *_ = self.workspace(code, writer)
                 code.store(unit.to(self.number.kind), code.offset(keys, row, self.number))
             writer.report_failures()
         self.end(writer, self.plan.rows, 16 * self.plan.rows)
 
+    def find_runs(self) -> None:
+        """The kernel that finds where each target begins in the sorted order, and where the last one ends."""
+        writer, _ = self.begin("runs")
+        code, count = writer.code, self.plan.targets + 1
+        with writer.block.phase() as thread:
+            target = writer.block.number * THREADS + thread
+            with code.when(target < count):
+                place = self.find_run(code, writer, target)
+                code.store(place, code.offset(self.workspace(code, writer)[2], target, I64))
+        self.end(writer, count, 8 * count + self.number.bits // 8 * self.plan.rows)
+
     def write_rows(self, node: Operation, written: Written) -> None:
         """The kernel that writes or adds all rows, those of one target one after the other."""
-        count = self.out.size // self.plan.unit
+        count = self.plan.targets
         if not written.indices:
             self.write_apart(node, written)
         elif not written.adds:
             self.write_last(node, written)
         elif self.plan.rows > LONG_RUNS * count:
             self.share_targets(node, written, count)
-        elif self.plan.rows > count:
+        elif self.plan.has_runs:
             self.add_targets(node, written, count)
         else:
             self.add_runs(node, written)
@@ -222,7 +250,7 @@ class ScatterKernelWriter:
             item = writer.block.number * THREADS + thread
             with code.when(item < items):
                 unit, e = divide(item, plan.inner, items) if plan.inner > 1 else (item, item.like(0))
-                first, last = self.find_run(code, writer, unit), self.find_run(code, writer, unit + 1)
+                first, last = self.run(code, writer, unit)
                 self.place(writer, item.like(0), e)
                 address = self.address(writer, scatter, node, written, unit)
                 total = Variable(code, self.type, load_element(code, address, self.type, self.type.align, True))
@@ -247,7 +275,7 @@ class ScatterKernelWriter:
             item = (block.number * THREADS + thread).logical_right(width.bit_length() - 1)
             with code.when(item < items):
                 unit, e = divide(item, plan.inner, items) if plan.inner > 1 else (item, item.like(0))
-                first, last = self.find_run(code, writer, unit), self.find_run(code, writer, unit + 1)
+                first, last = self.run(code, writer, unit)
                 with code.loop(first + (thread & (width - 1)), last, width) as q:
                     self.place(writer, self.row(code, writer, q), e)
                     variable.store(variable.load() + self.value(writer, written))
@@ -278,6 +306,12 @@ class ScatterKernelWriter:
         """The target of the row at a place in the sorted order."""
         at = code.offset(self.workspace(code, writer)[0], place, self.number)
         return code.load(at, self.number).to("i64")
+
+    def run(self, code: Code, writer: GridWriter, target: Lanes) -> tuple[Lanes, Lanes]:
+        """The places in the sorted order at which the rows of a target begin and end."""
+        begins = self.workspace(code, writer)[2]
+        first, last = [code.load(code.offset(begins, target + k, I64), I64) for k in (0, 1)]
+        return first, last
 
     def find_run(self, code: Code, writer: GridWriter, target: Lanes) -> Lanes:
         """The first place in the sorted order whose target is not below this one, by halving."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from wengert.compiler.program.memory_plan import POINTER, Memory, Pointers, Slot
 from wengert.compiler.simd.complex_lanes import constant, from_parts, parts_of
 from wengert.compiler.simd.lane_operations import Fold
 from wengert.compiler.simd.lanes import Code, Lanes, select
-from wengert.compiler.simd.types import I64, PTR, Number, Type
+from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.graph.ir import Node
 
 THREADS, WARP = 256, 32
@@ -56,15 +56,15 @@ class DevicePointers(Pointers):
 
 
 class ThreadVariable:
-    """A number that each thread has from one phase to the next: one address for each part of a complex number."""
+    """A number that each thread has from one phase to the next: one address for each of its parts."""
 
     def __init__(self, block: ThreadBlock, type: Type):
         self.block, self.type = block, type
-        self.arrays = [block.allocate(type.part) for _ in range(2 if type.is_complex else 1)]
+        self.arrays = [block.allocate(type.part) for _ in range(type.parts)]
 
     def load(self) -> Lanes:
         """The number of the present thread."""
-        return from_parts([self.block.load(array, self.type.part) for array in self.arrays])
+        return from_parts([self.block.load(array, self.type.part) for array in self.arrays], self.type)
 
     def store(self, value: Lanes) -> None:
         """Replace it."""
@@ -73,7 +73,8 @@ class ThreadVariable:
 
     def following(self, distance: int) -> Lanes:
         """The number that a later thread of the same warp had before this phase."""
-        return from_parts([self.block.load_following(array, self.type.part, distance) for array in self.arrays])
+        parts = [self.block.load_following(array, self.type.part, distance) for array in self.arrays]
+        return from_parts(parts, self.type)
 
 
 class ThreadBlock:
@@ -156,7 +157,7 @@ class ThreadBlock:
 
     # Reductions
 
-    def fold(self, variable: ThreadVariable, fold: Fold, identity: Number | complex, width: int) -> None:
+    def fold(self, variable: ThreadVariable, fold: Fold, identity: Any, width: int) -> None:
         """Fold the numbers of groups of `width` threads, in a fixed order; the first thread of each has the result."""
         self.fold_warps(variable, fold, min(width, WARP))
         if width <= WARP:
@@ -173,7 +174,7 @@ class ThreadBlock:
             within = member < warps
             at = select(within, first + member, 0)
             parts = [code.load(code.offset(array, at, stored), stored) for array in arrays]
-            value = from_parts([part.to(type.part.kind) for part in parts])
+            value = from_parts([part.to(type.part.kind) for part in parts], type)
             variable.store(value.where(within, constant(code, identity, type)))
         self.fold_warps(variable, fold, warps)
 

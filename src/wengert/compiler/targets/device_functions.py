@@ -1,0 +1,123 @@
+"""Mathematical functions that are written in another way for GPUs, with the same bits.
+
+- Sines and cosines of usual angles are straight code, so that those of one number share the reduction and both
+  polynomials; huge angles are a call that warps skip. There is no shorter way for one small angle, because threads of a
+  warp would take both.
+- LLVM's remainder for GPUs is not exact for large quotients.
+"""
+
+from __future__ import annotations
+
+import re
+
+from wengert.compiler.simd.lane_operations import pick_lanes
+from wengert.compiler.simd.lanes import Lanes, select
+from wengert.compiler.simd.trigonometric import (
+    COSINE,
+    PRECISIONS,
+    SINE,
+    TANGENT,
+    AngleFunction,
+    reduce_huge,
+    reduce_small,
+)
+from wengert.compiler.simd.vector_functions import FUNCTIONS, Body, replace_rare
+
+SHORT_RARE = ("exp.wide",)
+"""Parts of functions that are rarely needed, and so short that they are inlined."""
+ANY = re.compile(r"@llvm\.vector\.reduce\.or\.v(\d+)i1\(")
+"""The instruction that asks whether a condition holds in any lane."""
+
+
+def angle_functions(name: str, function: AngleFunction) -> dict[str, Body]:
+    """A function of usual angles, and the one that it calls for huge ones."""
+
+    def of_any_size(x: Lanes) -> Lanes:
+        size = x.abs()
+        usual = function.far(x, reduce_small(size))
+        return replace_rare(usual, size >= PRECISIONS[x.type.kind].limit, f"{name}.huge", x)
+
+    return {name: of_any_size, f"{name}.huge": lambda x: function.far(x, reduce_huge(x.abs()))}
+
+
+def remainder_by_halves(x: Lanes, y: Lanes) -> Lanes:
+    """The remainder of a division, for quotients of any size, in each lane."""
+    code, type = x.code, x.type
+    if type.lanes == 1:
+        return remainder_of_one(x, y)
+    found = Lanes(code, "poison", type)
+    for lane in range(type.lanes):
+        rest = remainder_of_one(pick_lanes(x, [lane]), pick_lanes(y, [lane]))
+        found = code.add(f"insertelement {found.typed}, {rest.typed}, i64 {lane}", type)
+    return found
+
+
+def remainder_of_one(x: Lanes, y: Lanes) -> Lanes:
+    """The remainder of one division: multiples of the divisor by powers of two are subtracted.
+
+    Every difference is exact. LLVM's own remainder for GPUs is not.
+    """
+    code, type, divisor = x.code, x.type, y.abs()
+    rest, multiple = code.variable(type, x.abs()), code.variable(type, divisor)
+    is_proper = (divisor > 0.0) & (divisor < float("inf")) & (x.abs() < float("inf"))
+    double, halve, done, left = [code.label(name) for name in ("double", "halve", "halves.done", "proper")]
+    code.branch(is_proper, double, done)
+    code.begin(double)
+    twice = code.load(multiple, type) + code.load(multiple, type)
+    fits, too_large = code.label("fits"), code.label("large")
+    code.branch(twice <= code.load(rest, type), fits, too_large)
+    code.begin(fits)
+    code.store(twice, multiple)
+    code.jump(double)
+    code.begin(too_large)
+    code.jump(halve)
+    code.begin(halve)
+    size, part = code.load(rest, type), code.load(multiple, type)
+    code.store(select(size >= part, size - part, size), rest)
+    code.store(part * 0.5, multiple)
+    code.branch(part > divisor, halve, left)
+    code.begin(left)
+    code.jump(done)
+    code.begin(done)
+    found = code.load(rest, type).copysign(x)
+    is_invalid = ~(divisor > 0.0) | ~(x.abs() < float("inf"))
+    return select(is_invalid, float("nan"), select(divisor.eq(float("inf")), x, found))
+
+
+def join_predicates(text: str) -> str:
+    """A module in which conditions of lanes are joined one by one: LLVM would put bits into an integer first."""
+    counts = sorted({int(lanes) for lanes in ANY.findall(text)})
+    for lanes in counts:
+        symbol = f"@llvm.vector.reduce.or.v{lanes}i1"
+        own = f"@wengert.any.v{lanes}i1"
+        text = re.sub(rf"declare [^\n]*{re.escape(symbol)}[^\n]*\n", "", text).replace(f"{symbol}(", f"{own}(")
+        text = f"{text}\n\n{any_of_lanes(own, lanes)}"
+    return text
+
+
+def any_of_lanes(symbol: str, lanes: int) -> str:
+    """The function that says whether one of several conditions holds."""
+    lines = [
+        f"define internal i1 {symbol}(<{lanes} x i1> %x) alwaysinline nounwind {{",
+        "  %any.0 = or i1 false, false",
+    ]
+    for i in range(lanes):
+        lines += [
+            f"  %lane.{i} = extractelement <{lanes} x i1> %x, i64 {i}",
+            f"  %any.{i + 1} = or i1 %any.{i}, %lane.{i}",
+        ]
+    return "\n".join([*lines, f"  ret i1 %any.{lanes}", "}"])
+
+
+SINES, COSINES, TANGENTS = [
+    angle_functions(name, function) for name, function in (("sin", SINE), ("cos", COSINE), ("tan", TANGENT))
+]
+DEVICE_FUNCTIONS: dict[str, Body] = {
+    **FUNCTIONS,
+    **SINES,
+    **COSINES,
+    **TANGENTS,
+    "sincos": lambda x: (SINES["sin"](x), COSINES["cos"](x)),
+    "fmod.far": remainder_by_halves,
+}
+"""The functions of a module for GPUs, by their names."""

@@ -117,3 +117,17 @@ def test_vector_functions_are_translated_once_for_all_programs_and_processes(mon
     assert translated == [[True], [], []]
     for effort in (None, "fast"):
         np.testing.assert_allclose(wg.compile(np.cos, effort=effort)(x), np.cos(x), rtol=1e-15)
+
+
+def test_a_module_is_freed_where_its_translation_is_interrupted(monkeypatch):
+    """Else the garbage collector frees it after its context, and the process crashes."""
+    modules = []
+
+    def interrupt(module, translator):
+        modules.append(module)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(translation, "emit_object", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        object_code(add(1))
+    assert modules[0].closed

@@ -82,15 +82,19 @@ def object_codes(modules: Sequence[Module]) -> list[bytes]:
 
 
 def object_code(text: str, level: Level = Level.USUAL) -> bytes:
-    """The machine code of a module."""
-    module = llvm.parse_assembly(text, llvm.create_context())
-    module.verify()
-    idle = _idle_translators[level]
-    translator = idle.pop() if idle else target_machine(CODE_LEVELS[level])
-    if level is not Level.PLAIN:
-        {Level.QUICK: optimize_quickly, Level.USUAL: optimize, Level.WHOLE: optimize_wholly}[level](module, translator)
-    code = emit_object(module, translator)
-    idle.append(translator)
+    """The machine code of a module.
+
+    The module is freed before its context, also after Ctrl-C: the garbage collector would free them in any order.
+    """
+    with llvm.parse_assembly(text, llvm.create_context()) as module:
+        module.verify()
+        idle = _idle_translators[level]
+        translator = idle.pop() if idle else target_machine(CODE_LEVELS[level])
+        if level is not Level.PLAIN:
+            run = {Level.QUICK: optimize_quickly, Level.USUAL: optimize, Level.WHOLE: optimize_wholly}[level]
+            run(module, translator)
+        code = emit_object(module, translator)
+        idle.append(translator)
     return code
 
 

@@ -1,4 +1,4 @@
-"""Complex numbers in lanes: two registers, with the real and the imaginary parts.
+"""Complex numbers in lanes: two registers, with the real and the imaginary parts; and partial states of reductions.
 
 In memory they alternate, as in NumPy. Products are those of the formula, so infinities and NaN are NumPy's: a real
 factor counts as a complex one with the imaginary part zero.

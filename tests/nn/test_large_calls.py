@@ -261,3 +261,11 @@ def test_a_query_that_sees_no_key(compiled):
     out.sum().backward()
     assert (tensors[0].grad.numpy()[:, :, 3] == 0).all()
     assert all(np.isfinite(t.grad.numpy()).all() for t in tensors)
+
+
+def test_keywords_and_positions_are_one_program(compiled):
+    x, w = np.random.default_rng(0).normal(size=(ROWS, WIDTH)), np.linspace(0.5, 1.5, WIDTH)
+    by_position = functional.layer_norm(x, WIDTH, w, None, 1e-3)
+    by_keyword = functional.layer_norm(x, WIDTH, eps=1e-3, weight=w)
+    np.testing.assert_array_equal(by_keyword, by_position)
+    assert compiled == ["layer_norm"]

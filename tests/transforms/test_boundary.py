@@ -11,6 +11,7 @@ import scipy.optimize
 
 import wengert as wg
 from wengert.core import tree
+from wengert.transforms.boundary import flatten_arrays, unflatten_arrays
 
 X = np.array([0.5, 1.5, 2.5])
 
@@ -132,3 +133,15 @@ def test_what_is_returned_beside_the_result_stays_as_it_is():
     state = wg.arange(3.0)
     _, aux = wg.grad(lambda x: (x.sum(), state), has_aux=True)(X)
     assert aux is state
+
+
+@pytest.mark.parametrize("kind", [tuple, list])
+def test_rows_of_arrays_have_the_structure_of_trees(kind):
+    row = kind([X, X + 1.0])
+    leaves, structure = flatten_arrays(row)
+    assert structure == tree.flatten(row)[1]
+    assert flatten_arrays(row)[1] is structure
+    back = unflatten_arrays(structure, leaves)
+    assert back.__class__ is kind
+    assert all(x is y for x, y in zip(back, row, strict=True))
+    assert wg.grad(lambda row: (row[0] * row[1]).sum())(row).__class__ is kind

@@ -16,7 +16,8 @@ from tools.fuzz.shrink import shrink
 from tools.fuzz.statements import CASES, CONSTANT, ELEMENTWISE, UNKNOWN_SHAPE
 
 from wengert.compiler.forms.lowering import lowering, on_floats
-from wengert.core.primitive import TABLE, caller
+from wengert.core.primitive import TABLE
+from wengert.core.rule_calls import caller
 
 
 @pytest.mark.parametrize("block", range(5))

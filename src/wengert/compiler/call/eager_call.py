@@ -175,12 +175,12 @@ def run_reduction(primitive: Primitive, operands: Sequence[np.ndarray], params: 
 
 def warn_as_numpy(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any], out: Any) -> Any:
     """A result, if any. If it is not finite, NumPy computes it too, and warns or raises as the user wants it."""
-    if out is not None and not is_finite(out) and set(np.geterr().values()) != {"ignore"}:
+    if out is not None and not all_finite(out) and set(np.geterr().values()) != {"ignore"}:
         plain_impl(primitive)(*operands, **params)
     return out
 
 
-def is_finite(out: Any) -> bool:
+def all_finite(out: Any) -> bool:
     """Whether all numbers of a result are finite; most results of reductions are one number."""
     return math.isfinite(out) if not out.ndim else bool(np.isfinite(out).all())
 

@@ -23,7 +23,7 @@ FEW_TERMS = 512
 """The most terms of all elements of a small product."""
 
 
-def sum_products(graph: Graph) -> Graph:
+def replace_products(graph: Graph) -> Graph:
     """The graph with such products as sums."""
     return rebuild(graph, lambda now, before: sum_of_products(now))
 

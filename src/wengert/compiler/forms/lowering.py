@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from wengert.compiler.schedule.affine import Position, Read
-from wengert.compiler.simd.complex_lanes import State
+from wengert.compiler.simd.complex_lanes import RunningState
 from wengert.compiler.simd.lanes import Lanes
 from wengert.compiler.simd.types import PARTS, Type
 from wengert.core.aspects import Aspect
@@ -204,9 +204,9 @@ class RunningReduction(Reduction):
         self,
         letter: Literal["d", "q"],
         identity: tuple[float, ...],
-        start: Callable[[Sequence[Lanes]], State],
+        start: Callable[[Sequence[Lanes]], RunningState],
         fold: Callable[..., Lanes],
-        end: Callable[[State], Lanes],
+        end: Callable[[RunningState], Lanes],
         cost: int,
     ):
         super().__init__(fold, lambda type: identity, is_ordered=True, cost=cost)
@@ -219,7 +219,7 @@ class RunningReduction(Reduction):
         return self.start(terms)
 
     def finish(self, total: Lanes) -> Lanes:
-        assert isinstance(total, State)
+        assert isinstance(total, RunningState)
         return self.end(total)
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from wengert.compiler.call.inline import inline_calls
 from wengert.compiler.forms.attention import block_attention
 from wengert.compiler.forms.columns import stack_columns
-from wengert.compiler.forms.device_products import sum_products
+from wengert.compiler.forms.device_products import replace_products
 from wengert.compiler.forms.expand import expand
 from wengert.compiler.forms.factors import drop_factors
 from wengert.compiler.forms.iterations import iterate_elements
@@ -46,7 +46,7 @@ def prepare_for_device(graph: Graph, rolls: bool = True) -> Graph:
     whole = drop_factors(inline_calls(graph))
     optimised = run_until_stable(roll(whole) if rolls else whole, REWRITES)
     once = reduce_in_one_read(share_exponentials(stack_columns(optimised)))
-    expanded = sum_products(expand(once, device_expansion))
+    expanded = replace_products(expand(once, device_expansion))
     tidy = expanded if expanded.outputs == optimised.outputs else run_until_stable(expanded, TIDY)
     return iterate_elements(tidy, prepare_device_body)
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from wengert.compiler.aspects.elementwise import maximum as larger_or_nan
 from wengert.compiler.forms.lowering import FLOATS, RunningReduction, lowering
-from wengert.compiler.simd.complex_lanes import State
+from wengert.compiler.simd.complex_lanes import RunningState
 from wengert.compiler.simd.double import two_sum
 from wengert.compiler.simd.lanes import Lanes, fma, select
 from wengert.compiler.simd.vector_functions import COST, call
@@ -82,17 +82,17 @@ LOGSUMEXP = make_primitive(
 # The states
 
 
-def start_squares(terms: Sequence[Lanes]) -> State:
+def start_squares(terms: Sequence[Lanes]) -> RunningState:
     """The number of terms, their mean in two parts, and the sum of their squared deviations."""
     first, count = terms[0], float(len(terms))
     mean = add_up(terms) / count
     deviations = [x - mean for x in terms]
     low = add_up(deviations) / count
     rest = [x - low for x in deviations]
-    return State(first.like(count), mean, low, reduce(lambda total, x: fma(x, x, total), rest, first.like(0.0)))
+    return RunningState(first.like(count), mean, low, reduce(lambda total, x: fma(x, x, total), rest, first.like(0.0)))
 
 
-def combine_squares(x: State, y: State) -> State:
+def combine_squares(x: RunningState, y: RunningState) -> RunningState:
     """The state of all terms of two states, of which one may have none."""
     (n, mean, low, squares), (m, other, other_low, more) = x.parts, y.parts
     total, is_empty = n + m, n.eq(0.0)
@@ -100,7 +100,7 @@ def combine_squares(x: State, y: State) -> State:
     distance = select(is_empty | m.eq(0.0), 0.0, (other - mean) + (other_low - low))
     high, error = two_sum(mean, distance * share)
     squares = fma(distance * distance, n * share, squares + more)
-    return State(total, select(is_empty, other, high), select(is_empty, other_low, error + low), squares)
+    return RunningState(total, select(is_empty, other, high), select(is_empty, other_low, error + low), squares)
 
 
 def add_up(terms: Sequence[Lanes]) -> Lanes:
@@ -108,27 +108,27 @@ def add_up(terms: Sequence[Lanes]) -> Lanes:
     return reduce(lambda x, y: x + y, terms)
 
 
-def start_logsumexp(terms: Sequence[Lanes]) -> State:
+def start_logsumexp(terms: Sequence[Lanes]) -> RunningState:
     """The largest term, and the sum of the exponentials of the distances to it."""
     if len(terms) == 1:
         (x,) = terms
-        return State(x, select(x > -math.inf, x.like(1.0), select(x.is_nan(), x, 0.0)))
+        return RunningState(x, select(x > -math.inf, x.like(1.0), select(x.is_nan(), x, 0.0)))
     largest = reduce(larger_or_nan, terms)
     offset = select(largest > -math.inf, largest, 0.0)
-    return State(largest, add_up([call("exp", x - offset) for x in terms]))
+    return RunningState(largest, add_up([call("exp", x - offset) for x in terms]))
 
 
-def combine_logsumexp(x: State, y: State) -> State:
+def combine_logsumexp(x: RunningState, y: RunningState) -> RunningState:
     """The state of all terms of two states: the sum with the smaller largest term is scaled."""
     (first, total), (second, other) = x.parts, y.parts
     is_first = first >= second
     distance = select(is_first, second - first, first - second)
     scale = call("exp", select(first.eq(second), 0.0, distance))  # also of two infinities
     larger, smaller = select(is_first, total, other), select(is_first, other, total)
-    return State(larger_or_nan(first, second), fma(smaller, scale, larger))
+    return RunningState(larger_or_nan(first, second), fma(smaller, scale, larger))
 
 
-def end_logsumexp(state: State) -> Lanes:
+def end_logsumexp(state: RunningState) -> Lanes:
     """The result: infinite if a term is, and -inf if all are."""
     largest, total = state.parts
     offset = select(largest > -math.inf, largest, 0.0)

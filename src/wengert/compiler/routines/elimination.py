@@ -42,7 +42,7 @@ def is_eliminated(dtype: np.dtype, n: int) -> bool:
     return dtype.kind == "f" and FEWEST <= n <= MOST and vector_bytes() >= NARROWEST and not target.is_freestanding
 
 
-def workspace(dtype: np.dtype, n: int) -> dict[str, int]:
+def bytes_of_copies(dtype: np.dtype, n: int) -> dict[str, int]:
     """The bytes of the copies of multipliers, in panels, and in the triangle of a block."""
     width = Tiling(f"f{8 * dtype.itemsize}").width
     return {"panels": BLOCK * (n + width) * dtype.itemsize, "triangle": BLOCK * BLOCK * dtype.itemsize}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.compiler.routines.elimination import eliminate, is_eliminated, workspace
+from wengert.compiler.routines.elimination import bytes_of_copies, eliminate, is_eliminated
 from wengert.compiler.routines.lapack import MatrixProblem, MatrixRoutine, are_factorable, best_sizes
 from wengert.compiler.simd.lanes import Lanes, select
 from wengert.compiler.simd.types import I64
@@ -64,7 +64,7 @@ def load_pivot(p: MatrixProblem, i: Lanes) -> Lanes:
 def factored_blocks(node: Operation) -> dict[str, int]:
     """The pivots, and what an elimination needs."""
     n = node.shape[-1]
-    return {"pivots": integers(n)} | (workspace(node.dtype, n) if is_eliminated(node.dtype, n) else {})
+    return {"pivots": integers(n)} | (bytes_of_copies(node.dtype, n) if is_eliminated(node.dtype, n) else {})
 
 
 FACTORED = MatrixRoutine(

@@ -115,7 +115,7 @@ class Complex(Lanes):
 PAIRS.append(Complex)
 
 
-class State(Lanes):
+class RunningState(Lanes):
     """The numbers that a reduction has found so far, of one element: two or four floats."""
 
     __slots__ = ("parts",)
@@ -124,13 +124,13 @@ class State(Lanes):
         self.code, self.parts = parts[0].code, parts
         self.type = Type(f"{'d' if len(parts) == 2 else 'q'}{len(parts) * parts[0].type.bits}")
 
-    def to(self, kind: str) -> State:
+    def to(self, kind: str) -> RunningState:
         assert kind == self.type.kind, kind
         return self
 
-    def where(self, condition: Lanes, other: Lanes) -> State:
-        assert isinstance(other, State)
-        return State(*[select(condition, x, y) for x, y in zip(self.parts, other.parts, strict=True)])
+    def where(self, condition: Lanes, other: Lanes) -> RunningState:
+        assert isinstance(other, RunningState)
+        return RunningState(*[select(condition, x, y) for x, y in zip(self.parts, other.parts, strict=True)])
 
 
 class Variable:
@@ -154,7 +154,7 @@ class Variable:
 def constant(code: Code, value: Number | complex | tuple[float, ...], type: Type) -> Lanes:
     """A constant of any type; those of states are tuples."""
     if isinstance(value, tuple):
-        return State(*[code.constant(part, type.part) for part in value])
+        return RunningState(*[code.constant(part, type.part) for part in value])
     if isinstance(value, complex) or type.is_complex:
         return Complex(*[code.constant(part, type.part) for part in (complex(value).real, complex(value).imag)])
     return code.constant(value, type)
@@ -162,7 +162,7 @@ def constant(code: Code, value: Number | complex | tuple[float, ...], type: Type
 
 def parts_of(x: Lanes) -> list[Lanes]:
     """The real and the imaginary part, the numbers of a state, or the value itself if it is one number."""
-    if isinstance(x, State):
+    if isinstance(x, RunningState):
         return list(x.parts)
     return [x.real, x.imag] if isinstance(x, Complex) else [x]
 
@@ -171,4 +171,4 @@ def from_parts(parts: list[Lanes], type: Type) -> Lanes:
     """The inverse of `parts_of`."""
     if type.is_complex:
         return Complex(*parts)
-    return State(*parts) if type.parts > 1 else parts[0]
+    return RunningState(*parts) if type.parts > 1 else parts[0]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from wengert.compiler.simd.complex_lanes import Complex, State
+from wengert.compiler.simd.complex_lanes import Complex, RunningState
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import Type
 
@@ -59,7 +59,7 @@ def load_element(code: Code, address: Lanes, type: Type, align: int, is_overwrit
         return deinterleave(load_element(code, address, alternating(type), align, is_overwritten))
     if type.parts > 1:
         addresses = [code.offset(address, k, type.part) for k in range(type.parts)]
-        return State(*[load_element(code, at, type.part, align, is_overwritten) for at in addresses])
+        return RunningState(*[load_element(code, at, type.part, align, is_overwritten) for at in addresses])
     return code.add(
         f"load {type.text}, {address.typed}, align {align}{'' if is_overwritten else ', !invariant.load !0'}", type
     )
@@ -67,7 +67,7 @@ def load_element(code: Code, address: Lanes, type: Type, align: int, is_overwrit
 
 def store_element(value: Lanes, address: Lanes, align: int) -> None:
     """Elements to memory."""
-    if isinstance(value, State):
+    if isinstance(value, RunningState):
         for k, part in enumerate(value.parts):
             store_element(part, value.code.offset(address, k, part.type), align)
         return

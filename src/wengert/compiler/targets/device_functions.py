@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from wengert.compiler.simd.lane_operations import pick_lanes
 from wengert.compiler.simd.lanes import Lanes, select
@@ -29,7 +30,7 @@ ANY = re.compile(r"@llvm\.vector\.reduce\.or\.v(\d+)i1\(")
 """The instruction that asks whether a condition holds in any lane."""
 
 
-def angle_functions(name: str, function: AngleFunction) -> dict[str, Body]:
+def angle_functions(name: str, function: AngleFunction) -> dict[str, Callable[[Lanes], Lanes]]:
     """A function of usual angles, and the one that it calls for huge ones."""
 
     def of_any_size(x: Lanes) -> Lanes:

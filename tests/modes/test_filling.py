@@ -60,3 +60,10 @@ def test_filled_in_under_no_grad():
     for g in (f, wg.compile(f)):
         np.testing.assert_array_equal(wg.vmap(g)(rows), [0.0, 4.0, 8.0])
     np.testing.assert_array_equal(wg.compile(wg.vmap(f))(rows), [0.0, 4.0, 8.0])
+
+
+@pytest.mark.parametrize(("make", "size"), [(wg.zeros, 1), (wg.ones, 1), (wg.eye, 2500)])
+def test_a_trace_has_equal_elements_once(make, size):
+    graph = wg.trace(lambda x: x + make(50), np.ones((50, 50)))
+    assert [node.size for node in graph.constants] == [size]
+    np.testing.assert_array_equal(graph.run([np.ones((50, 50))])[0], 1.0 + np.asarray(make(50)) * np.ones((50, 50)))

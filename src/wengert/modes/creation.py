@@ -24,7 +24,6 @@ from wengert.core.foreign import read_dlpack
 from wengert.core.foreign_keywords import refuse_sizes
 from wengert.core.kinds import describe
 from wengert.core.primitive import as_constant, holds_value, read_list, stack_lists
-from wengert.modes import recording
 from wengert.modes.tensor import adopt_array
 from wengert.ops.shape.casting import astype, to
 from wengert.ops.shape.reshaping import broadcast_to, reshape
@@ -35,7 +34,7 @@ __all__ = ["arange", "array", "asarray", "empty", "eye", "from_dlpack", "full", 
 def creation(function: Callable[..., Any], example: str = "", is_uniform: bool = False) -> Callable[..., Any]:
     """A NumPy function that makes an array, making a tensor; an example is written `zeros(2) -> tensor([0., 0.])`.
 
-    In a trace, an array whose elements are all equal is one number that is broadcast.
+    With `is_uniform`, its elements are all equal.
     """
 
     @wraps(function)
@@ -47,9 +46,7 @@ def creation(function: Callable[..., Any], example: str = "", is_uniform: bool =
             raise
         if isinstance(made, tuple):  # linspace(retstep=True)
             return adopt_array(made[0], requires_grad), *made[1:]
-        if recording.active and is_uniform and made.size and recording.current_trace() is not None:
-            made = np.broadcast_to(made[(0,) * made.ndim], made.shape)
-        return adopt_array(made, requires_grad)
+        return adopt_array(made, requires_grad, is_uniform)
 
     summary = f"As `numpy.{function.__name__}`, but a tensor; with `requires_grad`, a leaf that gets a gradient."
     describe({create: f"{summary} >>> {example}"})

@@ -344,8 +344,11 @@ def tensor(
     return adopt_array(numbers if device is None else move(numbers, device), requires_grad)
 
 
-def adopt_array(value: Any, requires_grad: bool = False) -> Tensor:
-    """A new tensor around an array that nothing else refers to; in a trace, a symbol."""
+def adopt_array(value: Any, requires_grad: bool = False, is_uniform: bool = False) -> Tensor:
+    """A new tensor around an array that nothing else refers to; in a trace, a symbol.
+
+    There, an array whose elements are all equal is one number that is broadcast.
+    """
     if value.dtype.kind not in "biufc":
         raise user_error(
             TypeError,
@@ -354,6 +357,8 @@ def adopt_array(value: Any, requires_grad: bool = False) -> Tensor:
         )
     trace = recording.current_trace()
     if trace is not None:
+        if is_uniform and value.size:
+            value = np.broadcast_to(value[(0,) * value.ndim], value.shape)
         made: Tensor = trace.tape_holder().leaf(value) if requires_grad else trace.symbol(value)
         return made
     new = Tensor(value)

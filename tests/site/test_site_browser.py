@@ -4,12 +4,10 @@ import re
 
 import pytest
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="The browser tests need Playwright: pip install playwright"
-)
-from tests.contrast import LOW_CONTRAST  # noqa: E402  # after what skips it
-from tests.site.built_site import build_site  # noqa: E402  # after what skips it
-from tools.site import screenshots  # noqa: E402  # after what skips it
+pytest.importorskip("playwright.sync_api", reason="The browser tests need Playwright: pip install playwright")
+from tests.contrast import LOW_CONTRAST
+from tests.site.built_site import build_site
+from tools.site import screenshots
 
 pytestmark = pytest.mark.skipif(
     screenshots.CHROMIUM is None, reason="The browser tests need Chromium: apt-get install chromium"
@@ -19,14 +17,6 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def site(request, tmp_path_factory):
     return build_site(request, tmp_path_factory)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as running:
-        started = running.chromium.launch(executable_path=screenshots.CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture

@@ -252,7 +252,7 @@ class Draft:
         if which == 4:
             return f"np.flip({x}, {axis})"
         if which == 5:
-            return f"np.roll({x}, {self.pick(9) - 4}, axis={axis})"
+            return f"np.roll({self.choose(('', '-', '0.25 * '))}{x}, {self.pick(9) - 4}, axis={axis})"
         if which == 6 and rank >= 2:
             return f"np.diagonal({x}, {self.pick(5) - 2}, {axis}, {(axis + 1) % rank})"
         if which == 7:

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.compiler.forms.prepare import prepare
 from wengert.compiler.schedule.affine import Affine, Counter, Guard
 from wengert.compiler.schedule.stencils import share_within, shares
+from wengert.graph.ir import Operation, is_a
+from wengert.ops.shape.rearranging import _roll
 
 RNG = np.random.default_rng(0)
 
@@ -128,3 +131,22 @@ def test_windows_that_do_not_overlap_need_each_element_once():
     x = RNG.normal(size=5000)
     assert len([s for s in wg.compile(pool).report(x).steps if "loop over" in s]) == 1
     np.testing.assert_array_equal(wg.compile(pool)(x), pool(x))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
+def test_products_with_a_number_are_rolled_before(dtype):
+    """So an element in memory is chosen, and read once; the bits are those of eager code."""
+
+    def f(x, c):
+        return np.roll(0.1 * x, 3, 0), np.roll(-(x * c), (1, -2), (0, 1)), np.roll(x * x, 1, 1), np.roll(x * x[0], 1, 0)
+
+    x = np.random.default_rng(0).standard_normal((20, 33)).astype(dtype)
+    x[0, :3] = 0.0, np.nan, -0.0
+    c = dtype(-1.5)
+    for found, expected in zip(wg.compile(f)(x, c), f(x, c), strict=True):
+        np.testing.assert_array_equal(found, expected)
+        is_number = ~np.isnan(expected)
+        np.testing.assert_array_equal(np.signbit(found.real[is_number]), np.signbit(expected.real[is_number]))
+    graph = prepare(wg.trace(f, x, c))
+    rolls = [node.args[0] for node in graph.operations if is_a(node, _roll)]
+    assert [isinstance(a, Operation) for a in rolls] == [False, False, True, True]

@@ -12,6 +12,7 @@ from wengert.compiler.forms.expand import expand
 from wengert.compiler.forms.factors import drop_factors
 from wengert.compiler.forms.iterations import iterate_elements
 from wengert.compiler.forms.library_operations import device_expansion
+from wengert.compiler.forms.rolled_products import roll_factors
 from wengert.compiler.forms.running_reductions import reduce_in_one_read
 from wengert.compiler.forms.selected_values import select_values
 from wengert.compiler.forms.softmax import share_exponentials
@@ -32,7 +33,8 @@ def prepare(graph: Graph, rolls: bool = True) -> Graph:
     """The graph as it is scheduled; with `rolls`, parts that repeat themselves become loops."""
     whole = drop_factors(inline_calls(graph))
     optimised = run_until_stable(roll(whole) if rolls else whole, REWRITES)
-    expanded = select_values(sort_values(expand(share_exponentials(block_attention(stack_columns(optimised))))))
+    expanded = expand(share_exponentials(block_attention(stack_columns(optimised))))
+    expanded = roll_factors(select_values(sort_values(expanded)))
     tidy = expanded if expanded.outputs == optimised.outputs else run_until_stable(expanded, TIDY)
     return iterate_elements(tidy, prepare_body)
 

@@ -62,10 +62,11 @@ COMPLEX_UNARY = (
     "np.conj({x})", "-{x}", "{x} * 1j", "np.exp(1j * np.real({x}))", "np.sin({x} * 0.1)", "np.cos({x} * 0.1)",
     "np.exp({x} * 0.1)", "np.sqrt({x} + 30.0)", "np.log({x} + 30.0)", "{x} ** 2", "np.square({x})", "{x} ** 3 * 0.1",
     "{x} / (1.0 + np.abs({x}) ** 2)", "np.real({x}) + 0j", "np.imag({x}) - 1j", "{x} * (0.5 - 0.25j)", "2.0 - {x}",
-    "1j * np.angle({x} + 30.0)", "np.reciprocal({x} + 30.0)", "np.tanh({x} * 0.1)", "np.sinh({x} * 0.1)", "{x} * 2",
+    "np.angle({x} + 30.0) * 1j", "np.reciprocal({x} + 30.0)", "np.tanh({x} * 0.1)", "np.sinh({x} * 0.1)", "{x} * 2",
     "{x}.astype(np.complex64)", "{x}.astype(np.complex128)", "np.where(np.isfinite({x}), {x}, 0.0)",
     "np.ones_like({x})", "wg.stop_gradient({x})", "(np.real({x}) > 0.1717) * {x}", "({x} + 30.0) ** (0.5 + 0.25j)",
 )  # fmt: skip
+"""`1j * y` would be no number of NumPy's where y is a NumPy float: Python multiplies it."""
 COMPLEX_BINARY = (
     "{x} + {y}", "{x} - {y}", "{x} * {y}", "np.conj({x}) * {y}", "{x} / (np.abs({y}) + 1.0)", "{x} / ({y} + 30.0)",
     "np.where(np.real({x}) > 0.3317, {x}, {y})", "np.where(np.imag({y}) < -0.1517, {x}, 0.0)", "np.real({x}) * {y}",

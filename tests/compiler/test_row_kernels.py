@@ -256,3 +256,15 @@ def test_an_expensive_function_of_short_rows_has_lanes_of_its_own():
     assert any(line.endswith("loop over [50] -> sum f64[]") for line in report.steps)
     assert any("loop over [50, 10] -> sum f64[50]" in line for line in report.steps)
     np.testing.assert_allclose(wg.compile(step)(w), step(w), rtol=1e-13)
+
+
+def test_a_stack_that_several_parts_compute():
+    """It has pieces, whose loop is another one than that of the rows."""
+
+    def loss(x):
+        joined = np.stack([x, x + x], axis=3)
+        terms = np.sin(np.concatenate([joined[:0], joined]))
+        return np.sum(np.sin(np.prod(terms, axis=2)))
+
+    f, x = wg.vmap(wg.grad(loss)), RNG.standard_normal((3, 31, 1, 31))
+    np.testing.assert_allclose(wg.compile(f)(x), f(x), rtol=1e-9, atol=1e-12)

@@ -16,7 +16,7 @@ from tools.fuzz.shrink import shrink
 from tools.fuzz.statements import CASES, CONSTANT, ELEMENTWISE, UNKNOWN_SHAPE
 
 from wengert.compiler.forms.lowering import lowering, on_floats
-from wengert.core.primitive import TABLE
+from wengert.core.primitive import TABLE, restore_axes
 from wengert.core.rule_calls import caller
 
 
@@ -73,7 +73,7 @@ def test_it_finds_nothing_where_nothing_is_wrong():
 
 
 def wrong(rule):
-    return [caller(rule, TABLE["sin"].wanted)]
+    return [caller(rule, TABLE["sin"].wanted, restore_axes)]
 
 
 def test_it_finds_a_wrong_rule(monkeypatch):

@@ -303,7 +303,10 @@ class RowFusion:
         return free[0] if is_whole and all(flat_index(at, n.shape) == index for n, at in read) else None
 
     def values_used_again(self, candidate: Candidate) -> Iterator[Node]:
-        """Values that several parts compute, at the same positions of the same rows, and that are not cheap."""
+        """Values that several parts compute, at the same positions of the same rows, and that are not cheap.
+
+        What is stored piece by piece would need a loop of its own.
+        """
         requests: dict[Node, dict[int, bool]] = {}
         for k, part in enumerate(candidate.parts):
             plan = LoopPlan(part, self.schedule)
@@ -319,7 +322,7 @@ class RowFusion:
                 known = [costs.get(self.schedule.source(a)[0], 1) for a in node.args]
                 costs[node] = operation_cost(node) + sum(known)
                 parts = requests[node]
-                has_loop = node.shape == candidate.parts[min(parts)].domain
+                has_loop = node.shape == candidate.parts[min(parts)].domain and node not in self.schedule.pieces
                 if len(parts) > 1 and all(parts.values()) and has_loop and costs[node] > CHEAP_IN_ROW:
                     costs[node] = 1
                     yield node

@@ -65,6 +65,21 @@ def test_blas_has_one_thread_in_programs():
     assert threads() == before
 
 
+def test_libraries_that_are_loaded_later_have_one_thread_too():
+    pytest.importorskip("threadpoolctl")
+    code = """
+import threadpoolctl, numpy as np
+from wengert.distributed.programs import one_blas_thread
+with one_blas_thread:
+    pass
+import scipy.linalg.blas
+with one_blas_thread:
+    print([i["num_threads"] for i in threadpoolctl.threadpool_info() if i["user_api"] == "blas"])
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(run.stdout.strip("[]\n ").split(", ")) == {"1"}
+
+
 def test_without_dask_sums_run_in_this_process():
     code = """
 import sys

@@ -24,11 +24,13 @@ from wengert.core.errors import user_error
 from wengert.core.spec import Spec
 from wengert.distributed.programs import ShardProgram
 from wengert.distributed.progress import CountLine
-from wengert.distributed.reduction import Partial, TreeSum, add_partials, fan_in_of, round_partial, tree_levels
+from wengert.distributed.reduction import Partial, TreeSum, fan_in_of, is_large, round_partial, tree_levels
 from wengert.distributed.shards import Contents, RunOptions, ShardLayout, Shards, check_arrays, load_shard, naming_shard
 
 ATTEMPTS = 5
 """How often a call is begun again because data that only workers had were lost with them."""
+SMALL_OPERANDS = 1 << 10
+"""Bytes up to which parameters go with each task: a value of their own would be a message more, and a transfer."""
 LARGE_ARRAYS = 1 << 20
 """Bytes from which arrays go to workers directly. Smaller ones go with a task, which can be run again."""
 TASKS_OF_THREAD = 4
@@ -38,7 +40,14 @@ LOAD, SHARD = "wengert-load", "wengert-shard"
 """The first parts of the keys of tasks that load shards, and that run programs on them; Dask's dashboard shows them."""
 
 
-class Operands:
+class PartOfCall:
+    """What is made for one call. Dask names a graph by what it consists of, and need not hash this."""
+
+    def __dask_tokenize__(self) -> int:
+        return id(self)
+
+
+class Operands(PartOfCall):
     """The parameters of a call as one value on a worker."""
 
     def __init__(self, arrays: Sequence[np.ndarray]):
@@ -67,7 +76,7 @@ class PlannedShard(NamedTuple):
     program: int
 
 
-class evaluate_shards:  # a function that travels
+class evaluate_shards(PartOfCall):  # a function that travels
     """Runs programs on neighbouring shards, one after the other, and adds their results."""
 
     def __init__(self, shards: Sequence[PlannedShard], structure: tree.Structure, fan_in: int, transfer: str | None):
@@ -84,14 +93,17 @@ class evaluate_shards:  # a function that travels
         return total.total()
 
 
-class add_group:  # a function that travels
-    """Adds partial results."""
+class add_group(PartOfCall):  # a function that travels
+    """Adds partial results, in the order of the tree."""
 
-    def __init__(self, transfer: str | None):
-        self.transfer = transfer
+    def __init__(self, fan_in: int, transfer: str | None):
+        self.fan_in, self.transfer = fan_in, transfer
 
     def __call__(self, *partials: Partial) -> Partial:
-        return add_partials(partials, self.transfer)
+        total = TreeSum(self.fan_in, self.transfer)
+        for partial in partials:
+            total.add(partial)
+        return total.total()
 
 
 def placement_on(client: Any, shards: Shards) -> Placement:
@@ -255,13 +267,16 @@ class ClusterCall:
         programs = [self.placement.program(program) for program in self.programs]
         self.placement.place([i for i in range(len(shards)) if shards.stays(i)])
         graph: dict[Any, Any] = {}
-        operands: Any = f"wengert-operands-{token}"
-        if sum([x.nbytes for x in self.operands.arrays]) < LARGE_ARRAYS:
+        operands: Any = self.operands
+        nbytes = sum([x.nbytes for x in self.operands.arrays])
+        if SMALL_OPERANDS < nbytes < LARGE_ARRAYS:
+            operands = f"wengert-operands-{token}"
             graph[operands] = (as_it_is, self.operands)
-        else:
+        elif nbytes >= LARGE_ARRAYS:
             self.client.wait_for_workers(1)
             operands = self.client.scatter(self.operands, broadcast=True, hash=False)
-        fan_in = fan_in_of(self.programs[0].outputs)
+        outputs = self.programs[0].outputs
+        fan_in = fan_in_of(outputs)
         size = self.shards_of_task(fan_in)
         starts = range(0, len(shards), size)
         keys: list[Any] = [(f"{SHARD}-{token}", i, min(i + size, len(shards))) for i in starts]
@@ -272,14 +287,15 @@ class ClusterCall:
             planned = [self.plan_shard(i, kinds) for i in indices]
             task = evaluate_shards(planned, shards.structure, fan_in, transfer)
             graph[key] = (task, [programs[kind] for kind in kinds], operands, *in_memory)
-        for level, groups in enumerate(tree_levels(len(keys), fan_in)):
+        added = fan_in if is_large(outputs) else fan_in * fan_in  # small results of two levels in one task
+        for level, groups in enumerate(tree_levels(len(keys), added)):
             above: list[Any] = []
             for j, group in enumerate(groups):
                 if len(group) == 1:
                     above.append(keys[group[0]])
                     continue
                 above.append((f"wengert-add-{token}", level, j))
-                graph[above[-1]] = (add_group(transfer), *[keys[i] for i in group])
+                graph[above[-1]] = (add_group(fan_in, transfer), *[keys[i] for i in group])
             keys = above
         return graph, keys[0]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import sys
 import threading
 from collections.abc import Sequence
 from contextlib import nullcontext
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -105,11 +106,13 @@ class OneBlasThread:
 
     def __init__(self) -> None:
         self.count, self.lock, self.limit = 0, threading.Lock(), nullcontext[Any]()
+        self.modules = 0
+        self.controller: Any = None
 
     def __enter__(self) -> None:
         with self.lock:
-            if not self.count and self.controller is not None:
-                self.limit = self.controller.limit(limits=1, user_api="blas")
+            if not self.count and (controller := self.find_controller()) is not None:
+                self.limit = controller.limit(limits=1, user_api="blas")
                 self.limit.__enter__()
             self.count += 1
 
@@ -119,10 +122,15 @@ class OneBlasThread:
             if not self.count:
                 self.limit.__exit__(None, None, None)
 
-    @cached_property
-    def controller(self) -> Any:
-        """What knows the BLAS libraries of this process; None without threadpoolctl, which comes with the extra."""
-        return import_module("threadpoolctl").ThreadpoolController() if find_spec("threadpoolctl") else None
+    def find_controller(self) -> Any:
+        """What knows the BLAS libraries of this process; None without threadpoolctl, which comes with the extra.
+
+        A library comes with a module, so it is made again when there are new ones.
+        """
+        if self.modules != len(sys.modules) and find_spec("threadpoolctl"):
+            self.controller = import_module("threadpoolctl").ThreadpoolController()
+            self.modules = len(sys.modules)
+        return self.controller
 
 
 one_blas_thread = OneBlasThread()

@@ -24,7 +24,12 @@ Partial = list[Any]
 
 def fan_in_of(specs: Sequence[Spec]) -> int:
     """How many partial results of these specs are added at once."""
-    return LARGE_FAN_IN if sum([spec.nbytes for spec in specs]) >= LARGE else FAN_IN
+    return LARGE_FAN_IN if is_large(specs) else FAN_IN
+
+
+def is_large(specs: Sequence[Spec]) -> bool:
+    """Whether partial results of these specs take long to send."""
+    return sum([spec.nbytes for spec in specs]) >= LARGE
 
 
 def tree_levels(count: int, fan_in: int) -> Iterator[list[range]]:

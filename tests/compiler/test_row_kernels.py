@@ -169,7 +169,8 @@ def test_another_row_is_not_read():
     reverse = lambda x: (x - wg.mean(x, axis=1, keepdims=True)) * wg.sum(x * x, axis=1, keepdims=True)[::-1]
     for f in (transposed, shared, reverse):
         assert len(kernels(f, x)) > 1
-        np.testing.assert_allclose(wg.compile(f)(x), f(x), rtol=1e-13, atol=1e-15)
+        expected = f(x)  # differences from a mean are right to a part of the largest
+        np.testing.assert_allclose(wg.compile(f)(x), expected, rtol=1e-13, atol=1e-15 * np.abs(expected).max())
 
 
 def test_rows_of_several_axes():

@@ -173,6 +173,32 @@ def test_calls_while_workers_die_and_join(client, alone, monkeypatch):
     assert count_results(client, alone, calls=2, every=3) == (2, 1)
 
 
+def test_arrays_are_sent_again_if_a_worker_dies_meanwhile(client, alone, monkeypatch):
+    monkeypatch.setattr("wengert.distributed.cluster.LARGE_ARRAYS", 1)  # shards and parameters are sent directly
+    unreachable = OSError("no worker can be reached")
+    errors = [unreachable, distributed.comm.CommClosedError(), KeyError("tcp://127.0.0.1:1")]
+    send = client.scatter
+
+    def scatter(data, **options):
+        if errors:
+            raise errors.pop()
+        return send(data, **options)
+
+    monkeypatch.setattr(client, "scatter", scatter)
+    loss = wg.grad(wg.distributed.sum(squares, DATA))
+    right = alone(loss, W)
+    same(loss(W), right)
+    assert not errors
+    errors.extend([unreachable] * 5)
+    with pytest.raises(OSError, match="no worker can be reached"):
+        wg.distributed.sum(squares, DATA)(W)
+
+
+def test_a_worker_that_ends_before_the_cluster_heard_of_it(client):
+    client.cluster._update_worker_status("remove", "tcp://127.0.0.1:1")  # what the scheduler reports then
+    assert len(worker_pids(client)) == 2
+
+
 def test_a_worker_that_is_slow(client, alone, tmp_path):
     loss = wg.grad(wg.distributed.sum(squares, [SlowShard(tmp_path, i) for i in range(4)], persist=False))
     right = alone(loss, W)
@@ -266,6 +292,16 @@ def test_a_shard_of_another_shape(client, tmp_path):
     growing.__class__ = LongShard
     with pytest.raises(TypeError, match="Data must not change"):
         loss(W)
+
+
+def test_progress_counts_each_shard_once():
+    lines = io.StringIO()
+    with CountLine(8, Console(file=lines, width=80)) as line:
+        line.advance(range(6))
+        line.advance(range(4, 7))  # of a call that was begun again
+        assert len(line.done) == 7
+    line.advance([7])  # later than the result
+    assert lines.getvalue() == "8 of 8 shards\n"
 
 
 def test_progress(client):

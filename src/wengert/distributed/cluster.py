@@ -9,6 +9,7 @@ call.
 
 from __future__ import annotations
 
+import functools
 import uuid
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
@@ -134,15 +135,24 @@ class Placement:
             for a in self.shards.shards[i].pieces
             if isinstance(a, np.ndarray) and a.nbytes >= LARGE_ARRAYS
         ]
-        if arrays:
-            self.client.wait_for_workers(1)  # which may be starting again
-        sent = dict(zip(map(id, arrays), self.client.scatter(arrays, hash=False), strict=True)) if arrays else {}
+        sent = dict(zip(map(id, arrays), self.send(arrays), strict=True)) if arrays else {}
         tasks = []
         for i in missing:
             name, pieces, _ = self.shards.shards[i]
             load = delayed(load_shard(name, self.shards.structure), pure=False, traverse=False)
             tasks.append(load(*[sent.get(id(a), a) for a in pieces], dask_key_name=f"{LOAD}-{uuid.uuid4().hex}"))
         self.futures |= dict(zip(missing, self.client.compute(tasks), strict=True))
+
+    def send(self, data: Any, *, broadcast: bool = False) -> Any:
+        """Data in the memory of workers: sent again if one dies meanwhile, for which Dask has several errors."""
+        for attempt in range(ATTEMPTS):
+            self.client.wait_for_workers(1)  # which may be starting again
+            try:
+                return self.client.scatter(data, broadcast=broadcast, hash=False)
+            except (KeyError, OSError):  # the worker is unknown by now, cannot be reached, or closed the connection
+                if attempt == ATTEMPTS - 1:
+                    raise
+        raise AssertionError("the last attempt returns or raises")
 
     def program(self, program: ShardProgram) -> Any:
         """A program on the cluster."""
@@ -247,9 +257,14 @@ class ClusterCall:
             return self.client.get(graph, root, sync=False, retries=self.options.retries)
         tasks = [key for key in graph if isinstance(key, tuple) and key[0].startswith(SHARD)]
         first, *others = self.client.get(graph, [root, *tasks], sync=False, retries=self.options.retries)
-        for future, (_, start, stop) in zip(others, tasks, strict=True):
-            future.add_done_callback(lambda _, count=stop - start: self.line.advance(count))
+        for future, (_, *bounds) in zip(others, tasks, strict=True):
+            future.add_done_callback(functools.partial(self.advance, range(*bounds)))
         return first
+
+    def advance(self, shards: range, future: Any) -> None:
+        """Show that shards are done, if they are: a future may also be cancelled."""
+        if future.status == "finished":
+            self.line.advance(shards)
 
     def shards_of_task(self, fan_in: int) -> int:
         """How many shards a task works on: one, or all of a subtree, if there are many that are read anew."""
@@ -273,8 +288,7 @@ class ClusterCall:
             operands = f"wengert-operands-{token}"
             graph[operands] = (as_it_is, self.operands)
         elif nbytes >= LARGE_ARRAYS:
-            self.client.wait_for_workers(1)
-            operands = self.client.scatter(self.operands, broadcast=True, hash=False)
+            operands = self.placement.send(self.operands, broadcast=True)
         outputs = self.programs[0].outputs
         fan_in = fan_in_of(outputs)
         size = self.shards_of_task(fan_in)

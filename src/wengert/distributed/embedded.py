@@ -62,9 +62,10 @@ class Embedded:
         largest = max([sum([spec.nbytes for spec in kind]) for kind in layout.kinds])
         threads = min(parallel.num_threads(), count) if largest >= WORTH_A_THREAD else 1
         with CountLine(count, options.progress) as line:
-            for partial in map(evaluate, range(count)) if threads == 1 else run_ahead(evaluate, count, threads):
+            partials = map(evaluate, range(count)) if threads == 1 else run_ahead(evaluate, count, threads)
+            for i, partial in enumerate(partials):
                 total.add(partial)
-                line.advance()
+                line.advance([i])
         return total.total()
 
 

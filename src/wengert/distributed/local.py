@@ -37,7 +37,7 @@ def local(
         import_module("dask").config.set(
             {"distributed.scheduler.worker-ttl": LOST, "distributed.comm.timeouts.connect": CONNECTED}
         ),
-        distributed.LocalCluster(
+        local_cluster(distributed)(
             n_workers=count,
             threads_per_worker=threads,
             memory_limit=memory,
@@ -51,6 +51,20 @@ def local(
         distributed.Client(cluster) as client,
     ):
         yield client
+
+
+def local_cluster(distributed: Any) -> Any:
+    """Dask's cluster of local processes, which goes on if a worker ends before the cluster heard of it.
+
+    Dask's own stops to watch its workers then, and raises the error when it is closed.
+    """
+
+    class LocalCluster(distributed.LocalCluster):
+        def _update_worker_status(self, op: str, msg: Any) -> None:
+            if op == "add" or msg in self.scheduler_info["workers"]:
+                super()._update_worker_status(op, msg)
+
+    return LocalCluster
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import gc
 import sys
 
 import pytest
+from hypothesis import HealthCheck, settings
 from tests.control.trials import add_trials
 from tests.stand_in.device_array import HOST_COPIES
 from tests.stand_in.library import registered
@@ -15,6 +16,10 @@ from wengert.core import devices, native
 pytest_plugins = ["tests.explain.browsers"]
 """Fixtures of tests in a browser."""
 add_trials()
+slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile("random", deadline=None, suppress_health_check=slow)
+settings.register_profile("fixed", settings.get_profile("random"), derandomize=True, database=None)
+settings.load_profile("fixed")  # the same examples each time; new ones with --hypothesis-profile=random
 
 
 def pytest_collection_finish():

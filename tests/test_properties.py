@@ -11,7 +11,7 @@ from tests.oracle import check_derivatives, numerical_gradient
 
 import wengert as wg
 
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=40)
 
 
 def normal(shape, seed=0):
@@ -109,7 +109,7 @@ UNARY = [np.sin, np.tanh, np.exp, lambda x: x * x, lambda x: 1 / (1 + x * x), np
 BINARY = [np.add, np.multiply, np.subtract, np.maximum, lambda x, y: np.hypot(x, y), lambda x, y: x / (2 + np.cos(y))]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_random_programs(data):
     """Programs with random sharing: diamonds, long and short paths, values used many times or never."""

@@ -25,7 +25,7 @@ from wengert.core.spec import Spec
 from wengert.graph.ir import Input
 from wengert.ops.indexing.key import Hole, Index
 
-many = settings(max_examples=150, deadline=None, derandomize=True, database=None)
+many = settings(max_examples=150)
 
 
 def counters(shape):

@@ -7,19 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.compiler.drawn_programs import EXTENTS, ComplexDraft, Draft, assert_near, loss
 
 import wengert as wg
 
-fixed = settings(
-    max_examples=60,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+fixed = settings(max_examples=60)
 
 
 @st.composite

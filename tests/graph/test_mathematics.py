@@ -207,7 +207,7 @@ UNARY = (
 BINARY = (np.add, np.subtract, np.multiply, np.divide, np.add, np.multiply)
 
 
-@settings(deadline=None, max_examples=120)
+@settings(max_examples=120)
 @given(st.lists(st.tuples(st.integers(0, 16), st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=14))
 def test_random_expressions_mean_what_they_say(steps):
     def f(x, y):

@@ -316,7 +316,7 @@ BINARY = (
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.lists(st.tuples(st.integers(0, 15), st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=40))
 def test_random_programs(steps):
     def f(x, y):

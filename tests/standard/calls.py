@@ -38,7 +38,7 @@ FUNCTIONS = sorted(
 )
 FUNCTIONS += [f"linalg.{name}" for name in strict.linalg.__all__] + [f"fft.{name}" for name in strict.fft.__all__]
 
-few = settings(max_examples=20, derandomize=True, deadline=None, database=None)
+few = settings(max_examples=20)
 """For tests with Hypothesis: the same few examples each time."""
 
 

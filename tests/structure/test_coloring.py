@@ -36,7 +36,7 @@ def recovered(pattern: Pattern, coloring: Coloring, matrix: np.ndarray) -> np.nd
 @given(
     st.integers(0, 2**32 - 1), st.integers(1, 25), st.integers(1, 25), st.floats(0.0, 0.6), st.sampled_from(UNSYMMETRIC)
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_entries_are_recovered(seed, m, n, density, by):
     rng = np.random.default_rng(seed)
     matrix = random_array((m, n), density=density, rng=rng, data_sampler=lambda size: rng.uniform(1, 2, size)).toarray()
@@ -47,7 +47,7 @@ def test_entries_are_recovered(seed, m, n, density, by):
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 25), st.floats(0.0, 0.6), st.sampled_from(SYMMETRIC))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_entries_of_symmetric_matrices_are_recovered(seed, n, density, by):
     rng = np.random.default_rng(seed)
     half = random_array((n, n), density=density, rng=rng, data_sampler=lambda size: rng.uniform(1, 2, size)).toarray()
@@ -63,7 +63,7 @@ def edges(pattern: Pattern) -> set[tuple[int, int]]:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 9), st.floats(0.1, 0.7))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_star_and_acyclic_are_what_they_are_called(seed, n, density):
     """By looking at all paths of four vertices, and at all pairs of colours: definitions, not the algorithm."""
     pattern = Pattern(np.random.default_rng(seed).uniform(size=(n, n)) < density, symmetric=True)

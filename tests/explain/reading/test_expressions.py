@@ -177,7 +177,7 @@ FORMULAS = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.data())
 def test_drawn_formulas_beside_numpy(data):
     with np.errstate(all="ignore"):
@@ -186,7 +186,7 @@ def test_drawn_formulas_beside_numpy(data):
         np.testing.assert_allclose(found, value, rtol=1e-12, atol=1e-14, err_msg=text)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(alphabet="xy12.+-*/^()[],:;= sine<>@_\"'\n\\{}λ", max_size=30))
 def test_any_text_is_a_formula_or_an_error_that_points(text):
     error = None

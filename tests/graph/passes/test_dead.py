@@ -74,7 +74,7 @@ def test_unused_operations_vanish_and_inputs_stay():
     assert len(after.inputs) == 2
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(programs())
 def test_random_programs_keep_their_bits(program):
     x, y = np.array(SPECIAL[:8]).reshape(2, 4), np.array(SPECIAL[-4:])

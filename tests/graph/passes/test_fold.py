@@ -108,7 +108,7 @@ def test_nothing_to_fold_is_the_graph_itself():
     assert fold(graph) is graph
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(programs())
 def test_random_programs_keep_their_bits(program):
     x, y = np.array(SPECIAL[:8]).reshape(2, 4), np.array(SPECIAL[-4:])

@@ -185,7 +185,7 @@ def computed(graph):
     return sum(not node.primitive.facts.view for node in graph.operations)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(programs())
 def test_random_programs_keep_their_bits(program):
     x, y = np.array(SPECIAL[:8]).reshape(2, 4), np.array(SPECIAL[-4:])
@@ -195,7 +195,7 @@ def test_random_programs_keep_their_bits(program):
     assert_same_bits(graph.evaluate(x, y), after.evaluate(x, y))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(programs(reducing=True))
 def test_random_programs_with_reductions_are_exact_on_integers(program):
     x, y = np.array([[0.0, 1.0, -1.0, 2.0], [3.0, -2.0, 1.0, 1.0]]), np.array([1.0, -1.0, 2.0, 0.0])
@@ -209,7 +209,7 @@ def test_random_programs_with_reductions_are_exact_on_integers(program):
         np.testing.assert_array_equal(u, v)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(programs(reducing=True))
 def test_gradients_of_random_programs_are_exact_on_integers(program):
     x, y = np.array([[0.0, 1.0, -1.0, 2.0], [3.0, -2.0, 1.0, 1.0]]), np.array([1.0, -1.0, 2.0, 0.0])

@@ -170,7 +170,7 @@ def test_empty_axes():
     assert_same_bits(graph.evaluate(x), shorten_reductions(graph).evaluate(x))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(programs(reducing=True))
 def test_random_programs_on_integers_are_exact(program):
     x, y = np.array([[0.0, 1.0, -1.0, 2.0], [3.0, -2.0, 1.0, 1.0]]), np.array([1.0, -1.0, 2.0, 0.0])

@@ -182,7 +182,7 @@ def test_scaling_twice_is_exact_up_to_the_ends_of_the_range(dtype):
     assert_same_bits(graph.evaluate(x), after.evaluate(x))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(programs())
 def test_random_programs_keep_their_bits(program):
     x, y = X[:8].reshape(2, 4), X[-4:]

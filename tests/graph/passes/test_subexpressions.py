@@ -79,7 +79,7 @@ def test_a_power_by_repeated_sums_is_linear():
     assert_same_bits(graph.evaluate(1.5), merge_common(graph).evaluate(1.5))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(programs())
 def test_random_programs_keep_their_bits(program):
     x, y = X[:8].reshape(2, 4), X[-4:]

@@ -126,7 +126,7 @@ def slices():
     return st.builds(slice, ends, ends, st.sampled_from([None, 1, 2, -1, -2, 3]))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(slices() | st.integers(0, 0), min_size=1, max_size=3),
     st.lists(slices() | st.just(...), min_size=1, max_size=2),
@@ -141,7 +141,7 @@ def test_random_keys_of_keys(first, second):
     assert_same_bits(graph.evaluate(x), after.evaluate(x))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(programs())
 def test_random_programs_keep_their_bits(program):
     x, y = np.array(SPECIAL[:8]).reshape(2, 4), np.array(SPECIAL[-4:])

@@ -191,7 +191,7 @@ def sums(draw):
     return written, [tuple(lengths[c] for c in term) for term in terms]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(sums())
 def test_random_einsum(example):
     subscripts, shapes = example
@@ -199,7 +199,7 @@ def test_random_einsum(example):
     check(lambda *xs: einsum.einsum(subscripts, *xs), lambda *xs: np.einsum(subscripts, *xs), arguments(shapes))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(sums(), st.sampled_from(string.ascii_lowercase[:4]), st.data())
 def test_random_einsum_with_axes_of_length_one(example, label, data):
     subscripts, shapes = example

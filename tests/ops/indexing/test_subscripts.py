@@ -399,7 +399,7 @@ def shape_and_key(draw):
 
 
 @given(shape_and_key())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_random_keys(shape_key):
     shape, key = shape_key
     x = weights(shape)

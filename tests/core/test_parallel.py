@@ -77,7 +77,7 @@ def test_survives_a_fork(two_threads):
     queue = context.Queue()
     process = context.Process(target=_child, args=(queue,))
     process.start()
-    assert queue.get(timeout=60) == np.exp(1.0)
+    assert queue.get(timeout=300) == np.exp(1.0)
     process.join()
 
 

@@ -36,6 +36,7 @@ def open_page(browser):
         context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce", **options
         )
+        context.set_default_timeout(120_000)  # for slow machines
         contexts.append(context)
         page = context.new_page()
         origin = address.split("?")[0] if address.startswith("http") else "file:"

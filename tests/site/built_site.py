@@ -25,7 +25,9 @@ def build_site(request, tmp_path_factory):
     else:
         command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        report.write_text(f"{done.returncode}\n{done.stdout}{done.stderr}")
+        written = folder.with_suffix(".part")
+        written.write_text(f"{done.returncode}\n{done.stdout}{done.stderr}")
+        written.replace(report)
     status, _, output = report.read_text().partition("\n")
     assert status == "0", output
     return folder

@@ -44,7 +44,7 @@ def test_notebooks_run(monkeypatch, tmp_path):
     for chapter in notebooks.chapters():
         cells += [nbformat.v4.new_code_cell("%reset -f"), *notebooks.notebook(chapter).cells]
     notebook = nbformat.v4.new_notebook(cells=cells)
-    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert len(code) > 100
     assert all(cell.execution_count for cell in code)

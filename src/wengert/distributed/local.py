@@ -12,6 +12,8 @@ from wengert.core.parallel import num_threads
 
 LOST, CONNECTED = "30s", "10s"
 """After so long without a sign of life, or without an answer, a worker is given up, and others take its shards."""
+RESTARTED = "10 minutes"
+"""So long a worker that has died may take to start again. Dask's 15 s are too few where all cores are at work."""
 
 
 @contextmanager
@@ -35,7 +37,11 @@ def local(
         raise user_error(ValueError, f"workers={workers!r}, threads={threads!r}", "Both are 1 or more.")
     with (
         import_module("dask").config.set(
-            {"distributed.scheduler.worker-ttl": LOST, "distributed.comm.timeouts.connect": CONNECTED}
+            {
+                "distributed.scheduler.worker-ttl": LOST,
+                "distributed.comm.timeouts.connect": CONNECTED,
+                "distributed.deploy.lost-worker-timeout": RESTARTED,
+            }
         ),
         local_cluster(distributed)(
             n_workers=count,

@@ -4,7 +4,6 @@ nothing overlaps.
 
 import itertools
 import re
-import time
 
 import numpy as np
 import pytest
@@ -477,12 +476,10 @@ def test_ten_thousand_operations_stay_usable(show):
     page = show("many")
     last = int(page.get_attribute("#time", "max"))
     assert last > 20_000
-    assert page.locator("#body tr").count() < 60
-    assert page.locator(".box").count() < 10
-    began = time.perf_counter()
-    for part in range(1, 21):
-        at(page, part * last // 20)
-    assert (time.perf_counter() - began) / 20 < 0.5
+    for part in range(5):
+        at(page, part * last // 5)
+        assert page.locator("#body tr").count() < 60  # a step costs what it shows, not what there is
+        assert page.locator(".box").count() < 10
     at(page, last // 2)
     page.locator(".box.group").first.click()
     assert page.locator("#collapse").is_visible()

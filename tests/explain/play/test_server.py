@@ -23,7 +23,7 @@ def server():
 
 
 def ask(server, method="GET", path=None, body=None, headers=None):
-    connection = http.client.HTTPConnection(LOOPBACK, server.server_port, timeout=20)
+    connection = http.client.HTTPConnection(LOOPBACK, server.server_port, timeout=120)
     path = path if path is not None else f"/?token={server.token}"
     connection.request(method, path, body, headers or {})
     response = connection.getresponse()

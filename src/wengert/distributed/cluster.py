@@ -216,7 +216,8 @@ class Placement:
 
     def late_error(self, options: RunOptions) -> TimeoutError:
         """The error for a call that takes too long, with the shards that are not done."""
-        running = {self.name_of(key): worker for worker, keys in self.client.processing().items() for key in keys}
+        working = {self.name_of(key): worker for worker, keys in self.client.processing().items() for key in keys}
+        running = {name: worker for name, worker in working.items() if name.startswith("shard")} or working
         late = ", ".join([f"{name} (on {worker})" for name, worker in list(running.items())[:5]]) or "no shard"
         more = f" and {len(running) - 5} more" if len(running) > 5 else ""
         return user_error(

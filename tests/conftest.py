@@ -13,7 +13,7 @@ from tests.stand_in.library import registered
 
 from wengert.core import devices, native
 
-pytest_plugins = ["tests.cli.commands", "tests.explain.browsers"]
+pytest_plugins = ["tests.cli.commands", "tests.explain.browsers", "tests.explain.page.shown_pages"]
 """Fixtures of tests of commands, and in a browser."""
 add_trials()
 slow = [HealthCheck.too_slow, HealthCheck.data_too_large]

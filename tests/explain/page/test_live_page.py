@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.contrast import LOW_CONTRAST
-from tests.explain.page.test_browser import at, numbers
+from tests.explain.page.shown_pages import at, numbers
 from tests.explain.textbook import running
 
 import wengert as wg

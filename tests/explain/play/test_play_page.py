@@ -50,6 +50,21 @@ def test_a_formula_that_does_not_parse_keeps_the_picture_and_points(play):
     inner.locator("#result", has_text="-1.918").wait_for()
 
 
+def test_the_picture_of_a_formula_is_shown_if_the_next_one_is_wrong_before_it_is_there(play):
+    page, inner = play("x1 * x2", x1=2.0, x2=5.0)
+    page.evaluate(
+        """() => {
+            for (const text of ["x1 + x2", "x1 +"]) {
+                document.getElementById("formula").value = text;
+                document.getElementById("mode").dispatchEvent(new Event("change"));
+            }
+        }"""
+    )
+    page.locator("#problem").wait_for()
+    inner.locator("#result", has_text="= 7").wait_for()
+    assert page.locator("#problem").is_visible()
+
+
 def test_a_formula_with_html_is_shown_as_text(play):
     page, inner = play("x", x=2.0)
     inner.locator("#result", has_text="= 2").wait_for()

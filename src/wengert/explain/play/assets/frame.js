@@ -5,7 +5,7 @@ const start = JSON.parse($("start").textContent);
 const token = new URLSearchParams(location.search).get("token");
 const DELAY = 160;
 
-let values = start.values, newest = 0, waiting = 0, shown = null;
+let values = start.values, newest = 0, pictured = 0, waiting = 0, shown = null;
 
 async function ask() {
   const number = ++newest, formula = $("formula").value;
@@ -19,9 +19,9 @@ async function ask() {
   } catch (error) {
     found = { message: `The server does not answer: ${error.message}` };
   }
-  if (number !== newest) return;
-  showProblem(found);
-  if (!found.page) return;
+  if (number === newest) showProblem(found);
+  if (!found.page || number < pictured) return; // an older picture is better than none, if the newest formula has none
+  pictured = number;
   Object.assign(values, found.values);
   showPage(found.page);
 }

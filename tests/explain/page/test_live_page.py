@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.contrast import LOW_CONTRAST
+from tests.explain.browsers import SIZES
 from tests.explain.page.shown_pages import at, numbers
 from tests.explain.textbook import running
 
@@ -294,8 +295,10 @@ def test_costs_grow_while_it_plays(show_html):
     assert max(held) == 100
 
 
-def test_each_sweep_has_its_own_count(show_html):
-    page = show_html(explain(running, 2.0, 5.0, mode="both"))
+@pytest.mark.parametrize("size", SIZES)
+def test_each_sweep_has_its_own_count(show_html, size):
+    page = show_html(explain(running, 2.0, 5.0, mode="both"), size)
+    assert page.locator("#held").is_visible()
     count = lambda: [int(text) for text in page.locator("#flops dd").all_inner_texts()]
     assert page.locator("#flops dt").all_inner_texts() == ["values", "tangents", "adjoints"]
     at(page, 7)

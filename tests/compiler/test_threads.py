@@ -53,7 +53,9 @@ x = np.linspace(0.1, 3.0, 3_000_000)
 count = lambda: len(os.listdir("/proc/self/task"))
 first = f(x)
 cache.finish_storing()
-time.sleep(0.1)  # until the thread that stored it has ended
+waited = time.monotonic()
+while count() > 3 and time.monotonic() < waited + 60:  # until the thread that stored it has ended
+    time.sleep(0.01)
 counts = [count()]
 pid = os.fork()
 if not pid:

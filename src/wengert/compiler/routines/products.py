@@ -239,13 +239,13 @@ def write_packed_products(
     copy_name, name = product.define(call)
     element, (m, n, k), copy = Type(product.kind), product[1:4], call.workspace
     sizes = call.code.numbers(I64, product.sizes)
-    width, rows = Tiling(product.kind).width, Tiling(product.kind).rows
+    tiling = Tiling(product.kind)
     assert copy is not None
 
     def write(operands: Sequence[Matrices], result: Lanes) -> None:
         x, y, *initial = [operand.pointer for operand in operands]
-        call.run_on_all_cores(copy_name, (sizes, y, copy), n, width, n * k // WORK)
-        call.run_on_all_cores(name, (sizes, x, copy, *initial, result), m, rows, m * n * k // WORK)
+        call.run_on_all_cores(copy_name, (sizes, y, copy), n, tiling.width, n * k)
+        call.run_on_all_cores(name, (sizes, x, copy, *initial, result), m, tiling.low_rows, m * n * k // WORK)
 
     for_each(call.code, element, stack, operands, call.result, m * n, write)
 

@@ -69,18 +69,20 @@ def test_stacks_of_products():
     assert_close(wg.compile(np.matmul)(x, y), x @ y, 70, float)
 
 
-def test_sums_run_in_order_on_any_number_of_threads(monkeypatch):
-    x, y = factors(301, 131, 260, "NN", np.float32)
+@pytest.mark.parametrize("forms", ["NN", "TN"])
+def test_sums_run_in_order_on_any_number_of_threads(monkeypatch, forms):
+    """The parts of several threads end within a high tile; what is left are low tiles, of which one is not full."""
+    x, y = factors(301, 131, 260, forms, np.float32)
     results = []
     for threads in ("1", "2", "3"):
         monkeypatch.setenv("WENGERT_NUM_THREADS", threads)
-        results.append(wg.compile(lambda x, y: x @ y)(x, y))
+        results.append(wg.compile(product_of(forms))(x, y))
     np.testing.assert_array_equal(results[0], results[1])
     np.testing.assert_array_equal(results[0], results[2])
     if vector_bytes() >= packed_products.NARROWEST:
-        total = np.zeros((301, 260), np.float32)
+        total, left = np.zeros((301, 260), np.float32), x if forms == "NN" else x.T
         for p in range(131):  # the product of two float32 is exact in float64, so this rounds nearly as an fma
-            total = (total + x[:, p, None].astype(float) * y[p].astype(float)).astype(np.float32)
+            total = (total + left[:, p, None].astype(float) * y[p].astype(float)).astype(np.float32)
         assert np.mean(results[0] == total) > 0.999
 
 

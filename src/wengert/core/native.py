@@ -79,6 +79,8 @@ PRODUCT_ARRAY, PRODUCTS = 1 << 12, 32
 """The least number of elements of the left factor of a large product, and the multiplications of a nanosecond."""
 KEY_ARRAY, AT_KEY = 1 << 12, 16
 """The same for reads and additions at a key with arrays: the least number of elements of its last array."""
+ONLY_ARRAYS = {np.ndarray}
+"""The classes of operands of large calls."""
 MOST_SIGNATURES = 256
 """The number of signatures of one operation whose time is counted."""
 PAYS = 1 << 26
@@ -282,7 +284,7 @@ class LargeSignatures:
         """
         global met_large
         met_large = True
-        if not IS_ON or self.primitive is None or not all(x.__class__ is np.ndarray for x in operands):
+        if not IS_ON or self.primitive is None or set(map(type, operands)) != ONLY_ARRAYS:
             return self.impl(*operands, **params)
         key = tuple([(x.shape, x.dtype.char) for x in operands]), tuple(params.items())
         try:

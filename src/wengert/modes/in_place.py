@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,16 @@ UNCHANGING = frozenset((type(None), *PLAIN)) - {np.ndarray}
 def protect(saved: tuple[Any, ...], constants: Sequence[Any]) -> tuple[Any, ...]:
     """`saved` with copies of what the user could still change: arrays, and values that can be assigned to in place."""
     theirs = set(map(id, constants))
-    copy: Callable[[Any], Any] = lambda s: snapshot(s) if id(s) in theirs else s
-    return tuple([tuple(map(copy, s)) if s.__class__ is tuple else copy(s) for s in saved])
+    return tuple(
+        [
+            tuple([snapshot(part) if id(part) in theirs else part for part in s])
+            if s.__class__ is tuple
+            else snapshot(s)
+            if id(s) in theirs
+            else s
+            for s in saved
+        ]
+    )
 
 
 def snapshot(value: Any) -> Any:

@@ -48,7 +48,11 @@ MOST_NEW = 16
 """After so many tapes of small arrays of which none had come before, only one in so many is outlined."""
 
 read_node = attrgetter("primitive", "params", "parents", "saved", "shape", "dtype", "hooks")
-read_spec, read_dtype = attrgetter("shape", "dtype"), attrgetter("dtype")
+read_spec, read_dtype, is_contiguous = (
+    attrgetter("shape", "dtype"),
+    attrgetter("dtype"),
+    attrgetter("flags.c_contiguous"),
+)
 DESCRIBED = frozenset((Spec, type(None)))
 """The classes of what nodes save that describes itself."""
 flatten = itertools.chain.from_iterable

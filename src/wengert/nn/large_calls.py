@@ -19,9 +19,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from wengert.core import native
-from wengert.core.array import Array
 from wengert.modes import recording
-from wengert.modes.tensor import Tensor, split_operands
+from wengert.modes.tensor import Tensor
 from wengert.ops.reductions.sums import sum as sum_
 from wengert.transforms.products import stop_gradient
 
@@ -65,7 +64,7 @@ def compiled_if_large(*arrays: str, work: Callable[..., int] = lambda x, *_: x.s
         parameters = signature(function).parameters
         names, defaults = tuple(parameters), tuple([p.default for p in parameters.values()])
         required, most = defaults.count(Parameter.empty), len(names)
-        may_be_array = tuple([name in arrays for name in names])
+        places = tuple([i for i, name in enumerate(names) if name in arrays])
 
         @wraps(function)
         def run(input: Any, *args: Any, **kwargs: Any) -> Any:
@@ -81,7 +80,7 @@ def compiled_if_large(*arrays: str, work: Callable[..., int] = lambda x, *_: x.s
                 else:
                     is_valid = required <= count <= most
                 if is_valid:
-                    return run_large(function, arguments, may_be_array, work)
+                    return run_large(function, arguments, places, work)
             return function(input, *args, **kwargs)  # which raises the error if arguments are not valid
 
         return run  # type: ignore[return-value]  # it has the signature of the function
@@ -90,39 +89,34 @@ def compiled_if_large(*arrays: str, work: Callable[..., int] = lambda x, *_: x.s
 
 
 def run_large(
-    function: Callable[..., Any], arguments: tuple[Any, ...], may_be_array: tuple[bool, ...], work: Callable[..., int]
+    function: Callable[..., Any], arguments: tuple[Any, ...], places: tuple[int, ...], work: Callable[..., int]
 ) -> Any:
-    """The result of a function on large arrays."""
-    given, values, described = [], [], []
-    for x, is_array in zip(arguments, may_be_array, strict=True):
-        if is_array and x is not None:
+    """The result of a function on large arrays, which are the arguments at these places, or None."""
+    given, values, key = [], [], [function, *arguments]
+    for i in places:
+        x = arguments[i]
+        if x is not None:
             value = x.value if x.__class__ is Tensor else x
             if value.__class__ is not np.ndarray:
                 return function(*arguments)
             given.append(x)
             values.append(value)
-            described.append((value.shape, value.dtype))
-        else:
-            described.append(x)
+            key[i + 1] = value.shape, value.dtype
     if recording.active and recording.current_trace() is not None:
         return function(*arguments)
     try:
-        key = function, *described
-        large = KNOWN.get(key)
+        known = tuple(key)
+        large = KNOWN.get(known)
         if large is None:
-            large = compile_if_it_pays(function, key, arguments, may_be_array, values, work)
+            large = compile_if_it_pays(function, known, arguments, places, values, work)
             if large is None:
                 return function(*arguments)
     except TypeError:  # a constant has no hash
         return function(*arguments)
     native.met_large = True
-    out, flag = call_large(large, given)
+    out, flag = call_large(large, given, values)
     if flag.item() != 0.0 and set(np.geterr().values()) != {"ignore"}:
-        rest = iter(values)
-        plain = [
-            next(rest) if is_array and x is not None else x for x, is_array in zip(arguments, may_be_array, strict=True)
-        ]
-        function(*plain)  # NumPy warns or raises
+        function(*[x.value if x.__class__ is Tensor else x for x in arguments])  # NumPy warns or raises
     return out
 
 
@@ -130,7 +124,7 @@ def compile_if_it_pays(
     function: Callable[..., Any],
     key: tuple[Any, ...],
     arguments: tuple[Any, ...],
-    may_be_array: tuple[bool, ...],
+    places: tuple[int, ...],
     values: Sequence[np.ndarray],
     work: Callable[..., int],
 ) -> LargeFunction | None:
@@ -142,7 +136,7 @@ def compile_if_it_pays(
     seen = SEEN[key] = min(SEEN.get(key, 0) + work(*values), PAYS)
     if seen < PAYS:
         return None
-    are_arrays = [is_array and x is not None for x, is_array in zip(arguments, may_be_array, strict=True)]
+    are_arrays = [i in places and x is not None for i, x in enumerate(arguments)]
     constants = [None if is_array else x for x, is_array in zip(arguments, are_arrays, strict=True)]
     large = compile_function(function, are_arrays, constants, values)
     if large is not None:
@@ -172,18 +166,16 @@ def compile_function(
     return LargeFunction(compiled, compiled.signature(*compiled.flatten_arguments(tuple(values), {})), {})
 
 
-def call_large(large: LargeFunction, given: Sequence[Any]) -> tuple[Any, Any]:
-    """The results of a compiled function; with a history, if some arguments have one."""
-    if recording.active:
-        return large.compiled(*given)
-    level = max([x.level for x in given if x.__class__ is Tensor], default=0)
-    values, parents, constants = split_operands(given, level)
+def call_large(large: LargeFunction, given: Sequence[Any], values: Sequence[np.ndarray]) -> tuple[Any, Any]:
+    """The results of a compiled function, of arrays or tensors with these values; with a history, if some have one."""
+    levels = {x.level for x in given if x.__class__ is Tensor}
+    parents = [x.node if x.__class__ is Tensor else None for x in given]
     live = tuple([node is not None for node in parents])
-    if True not in live or any(isinstance(v, Array) for v in values):
+    if recording.active or len(levels) != 1 or True not in live:
         return large.compiled(*given)
     calls = large.recorded.get(live)
     if calls is None:
         from wengert.compiler.call.transformed_call import RecordedCalls  # it was loaded before
 
         calls = large.recorded[live] = RecordedCalls(large.signature, live)
-    return calls.record(level, values, parents, constants)
+    return calls.record(levels.pop(), values, parents, [x for x in given if x.__class__ is not Tensor])

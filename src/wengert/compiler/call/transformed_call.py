@@ -163,9 +163,11 @@ class RecordedCalls:
         self.places, self.count = output_places(self.pulled.forward), len(signature.graph.outputs)
         self.has_weak = any(node.weak is not None for node in residual_inputs(self.pulled))
 
-    def record(self, level: int, values: list[Any], parents: list[Any], constants: list[Any]) -> tuple[Any, ...]:
+    def record(
+        self, level: int, values: Sequence[Any], parents: Sequence[Any], constants: Sequence[Any]
+    ) -> tuple[Any, ...]:
         """The results for plain arrays with these nodes; those of `constants` could still change."""
-        values = [as_contiguous(v) for v in values]  # once for both passes
+        values = [v if v.flags.c_contiguous else v.copy() for v in values]  # once for both passes
         found = self.forward(*values)
         out, *others = [found[i] for i in self.places]
         residuals = others[self.count - 1 :]

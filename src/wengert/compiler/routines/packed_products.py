@@ -4,11 +4,12 @@ BLAS has threads of its own, which spin for a while after each product: kernels 
 a product if another program has one. Here the rows of the result are parts of a job of the one pool
 (`kernels/threads.py`). The right operand is copied once, into panels of two vectors of columns, which are read one
 after the other. A tile of the result stays in registers while a sum runs, and long sums are cut into chunks that stay
-in the cache: each element is summed in order, whatever the vectors and the threads. Sums begin with zeros, or with the
-numbers that the product is added to.
+in the cache: each element is summed in order, whatever the tiles, the vectors and the threads. Sums begin with zeros,
+or with the numbers that the product is added to.
 
-Sizes are arguments, so all products of a program have the same few functions. Tiles that reach over the border are
-computed in a buffer, of which only what exists is copied.
+Sizes are arguments, so all products of a program have the same few functions. High tiles leave rows over at the end of
+a part, which are computed in low tiles, so that parts are about equal. Tiles that reach over the border are computed in
+a buffer, of which only what exists is copied.
 """
 
 from __future__ import annotations
@@ -90,12 +91,12 @@ class PackedProduct(MatrixProduct):
         """
         form = "NT"[self.is_x_transposed]
         added = "" if self.initial_stride is None else ".added"
-        tile = TileWriter(self.kind, self.is_x_transposed)
-        product = PartWriter(self.kind, tile, self.initial_stride is not None)
+        product = PartWriter(self.kind, self.is_x_transposed, self.initial_stride is not None)
         copy = CopyWriter(self.kind, self.is_y_transposed)
         copy_name = f"wengert.panels.{self.kind}.{'NT'[self.is_y_transposed]}"
         name = f"wengert.packed.{self.kind}.{form}{added}"
-        call.define(tile.name, tile.parameters, tile.write, "noinline")
+        for tile in product.tiles:
+            call.define(tile.name, tile.parameters, tile.write, "noinline")
         call.define_part(copy_name, copy.write)
         call.define_part(name, product.write)
         return copy_name, name
@@ -124,7 +125,9 @@ class Tiling:
         self.width = 2 * self.lanes
         """The columns of a panel; the last one is filled up with zeros."""
         self.rows = 12 if vector_bytes() >= 64 else 6
-        """The rows of a tile: as many as leave some registers for factors."""
+        """The rows of a high tile: as many as leave some registers for factors."""
+        self.low_rows = 4 if vector_bytes() >= 64 else self.rows
+        """The rows of a low tile: a third, if the sums of a third keep the processor busy."""
 
     def at(self, pointer: Lanes, index: Lanes | int) -> Lanes:
         """The address of an element."""
@@ -215,16 +218,17 @@ class CopyWriter(Tiling):
 class TileWriter(Tiling):
     """Writes the product of the rows of a tile and a panel.
 
-    Rows of a left operand that is stored by columns are copied before: one term after another, for each tile.
+    Rows of a left operand that is stored by columns are copied before: one term after another, for each high tile.
     """
 
-    def __init__(self, kind: str, is_copied: bool):
+    def __init__(self, kind: str, is_copied: bool, is_low: bool = False):
         super().__init__(kind)
         self.is_copied = is_copied
+        self.height = self.low_rows if is_low else self.rows
 
     @property
     def name(self) -> str:
-        return f"wengert.tile.{self.element.kind}.{'NT'[self.is_copied]}"
+        return f"wengert.tile.{self.element.kind}.{'NT'[self.is_copied]}.{self.height}"
 
     parameters = (
         *("ptr noalias %x", "i64 %x_stride", "i64 %last", "ptr noalias %y", "i64 %terms"),
@@ -240,9 +244,9 @@ class TileWriter(Tiling):
         columns = range(0, self.width, self.lanes)
         sums = [
             [Variable(code, self.vector, self.read(first, first_stride * r + q, self.vector)) for q in columns]
-            for r in range(self.rows)
+            for r in range(self.height)
         ]
-        starts = [self.at(x, r if self.is_copied else smaller(last, r) * x_stride) for r in range(self.rows)]
+        starts = [self.at(x, r if self.is_copied else smaller(last, r) * x_stride) for r in range(self.height)]
         with code.loop(0, terms) as p:
             vectors = [self.read(y, p * self.width + q, self.vector) for q in columns]
             for start, totals in zip(starts, sums, strict=True):
@@ -259,11 +263,17 @@ class TileWriter(Tiling):
 
 
 class PartWriter(Tiling):
-    """Writes the product of some rows of the left operand and all panels, in parts of whole tiles."""
+    """Writes the product of some rows of the left operand and all panels, in parts of whole low tiles."""
 
-    def __init__(self, kind: str, tile: TileWriter, is_added: bool):
+    def __init__(self, kind: str, is_copied: bool, is_added: bool):
         super().__init__(kind)
-        self.tile, self.is_added = tile, is_added
+        self.is_copied, self.is_added = is_copied, is_added
+        self.high, self.low = TileWriter(kind, is_copied), TileWriter(kind, is_copied, is_low=True)
+
+    @property
+    def tiles(self) -> list[TileWriter]:
+        """The functions that it calls."""
+        return [self.high] if self.low_rows == self.rows else [self.high, self.low]
 
     def write(self, code: Code) -> None:
         """Blocks of rows, and for each all chunks, panels and tiles."""
@@ -272,12 +282,12 @@ class PartWriter(Tiling):
         zeros, buffer = code.array(self.element, self.width), code.array(self.element, self.rows * self.width)
         code.clear(zeros, self.width * self.element.align)
         fitting = max(BLOCK // self.rows, CHUNK) // self.element.align  # elements of a row: at least those of a chunk
-        rows = code.array(self.element, fitting * self.rows) if self.tile.is_copied else x
+        rows = code.array(self.element, fitting * self.rows) if self.is_copied else x
         block = code.add(f"udiv i64 {fitting}, {sizes.terms.text}", I64) * self.rows
         with code.loop(begin, end, block) as top, code.loop(0, sizes.k, sizes.terms) as start:
             terms, bottom = smaller(sizes.k - start, sizes.terms), smaller(top + block, end)
             panels = self.at(copy, start * (sizes.panels * self.width))
-            if self.tile.is_copied:
+            if self.is_copied:
                 self.write_row_copy(code, sizes, self.at(x, start * sizes.x_stride), rows, (top, bottom), terms)
             is_first = start.eq(0)
             begins = initial[0] if initial else zeros
@@ -285,21 +295,35 @@ class PartWriter(Tiling):
             first_stride = (sizes.initial_stride if initial else begin.like(0)).where(is_first, sizes.n)
             across = begin.like(1) if initial else begin.like(0).where(is_first, begin.like(1))
             with code.loop(0, sizes.n, self.width) as column, code.loop(top, bottom, self.rows) as row:
-                if self.tile.is_copied:
+                panel, width = self.at(panels, column * sizes.terms), smaller(sizes.n - column, self.width)
+                if self.is_copied:
                     factors = self.at(rows, (row - top) * terms)
                 else:
                     factors = self.at(x, row * sizes.x_stride + start)
-                count, width = smaller(sizes.m - row, self.rows), smaller(sizes.n - column, self.width)
-                left = factors, sizes.x_stride, count - 1, self.at(panels, column * sizes.terms), terms
-                source = self.at(first, row * first_stride + column * across)
-                target = self.at(result, row * sizes.n + column)
-                is_whole = count.eq(self.rows) & width.eq(self.width)
-                with code.when(is_whole):
-                    self.tile.run(code, *left, source, first_stride, target, sizes.n)
-                with code.when(~is_whole):
-                    self.copy_rows(code, source, first_stride, buffer, self.width, count, width)
-                    self.tile.run(code, *left, buffer, self.width, buffer, self.width)
-                    self.copy_rows(code, buffer, self.width, target, sizes.n, count, width)
+
+                def write_tile(tile: TileWriter, above: Lanes | int) -> None:
+                    """Write a tile so many rows below the row: in place if it is whole, else in the buffer."""
+                    at = row + above
+                    count = smaller(bottom - at, tile.height)
+                    left = self.at(factors, above if self.is_copied else sizes.x_stride * above)
+                    operands = left, sizes.x_stride, count - 1, panel, terms
+                    source = self.at(first, at * first_stride + column * across)
+                    target = self.at(result, at * sizes.n + column)
+                    is_whole = count.eq(tile.height) & width.eq(self.width)
+                    with code.when(is_whole):
+                        tile.run(code, *operands, source, first_stride, target, sizes.n)
+                    with code.when(~is_whole):
+                        self.copy_rows(code, source, first_stride, buffer, self.width, count, width)
+                        tile.run(code, *operands, buffer, self.width, buffer, self.width)
+                        self.copy_rows(code, buffer, self.width, target, sizes.n, count, width)
+
+                count = smaller(bottom - row, self.rows)
+                is_high = count > self.rows - self.low_rows
+                with code.when(is_high):
+                    write_tile(self.high, 0)
+                if self.low in self.tiles:
+                    with code.when(~is_high), code.loop(0, count, self.low_rows) as above:
+                        write_tile(self.low, above)
 
     def write_row_copy(
         self, code: Code, sizes: Sizes, x: Lanes, rows: Lanes, bounds: tuple[Lanes, Lanes], terms: Lanes

@@ -27,6 +27,8 @@ from wengert.graph.ir import Operation
 
 WORK = 4
 """Multiplications that take as long as one operation of a kernel."""
+COPIED = 3
+"""Operations of a kernel that take as long as to copy an element of the right operand."""
 
 
 class Matrices(NamedTuple):
@@ -239,13 +241,13 @@ def write_packed_products(
     copy_name, name = product.define(call)
     element, (m, n, k), copy = Type(product.kind), product[1:4], call.workspace
     sizes = call.code.numbers(I64, product.sizes)
-    width, rows = Tiling(product.kind).width, Tiling(product.kind).rows
+    tiling = Tiling(product.kind)
     assert copy is not None
 
     def write(operands: Sequence[Matrices], result: Lanes) -> None:
         x, y, *initial = [operand.pointer for operand in operands]
-        call.run_on_all_cores(copy_name, (sizes, y, copy), n, width, n * k // WORK)
-        call.run_on_all_cores(name, (sizes, x, copy, *initial, result), m, rows, m * n * k // WORK)
+        call.run_on_all_cores(copy_name, (sizes, y, copy), n, tiling.width, COPIED * n * k)
+        call.run_on_all_cores(name, (sizes, x, copy, *initial, result), m, tiling.low_rows, m * n * k // WORK)
 
     for_each(call.code, element, stack, operands, call.result, m * n, write)
 

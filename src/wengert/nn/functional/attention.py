@@ -56,13 +56,16 @@ def scaled_dot_product_attention(
 
 def check_shapes(query: Any, key: Any, value: Any) -> None:
     """Raise an error unless keys fit the queries and the values."""
-    shapes = f"queries of shape {query.shape}, keys {key.shape} and values {value.shape}"
     if min(query.ndim, key.ndim, value.ndim) < 2:
-        raise user_error(ValueError, f"Attention with {shapes}", "Each has at least two axes, (..., length, size).")
-    if query.shape[-1] != key.shape[-1]:
-        raise user_error(ValueError, f"Attention with {shapes}", "Queries and keys must have the same last axis.")
-    if key.shape[-2] != value.shape[-2]:
-        raise user_error(ValueError, f"Attention with {shapes}", "There must be one value for each key.")
+        advice = "Each has at least two axes, (..., length, size)."
+    elif query.shape[-1] != key.shape[-1]:
+        advice = "Queries and keys must have the same last axis."
+    elif key.shape[-2] != value.shape[-2]:
+        advice = "There must be one value for each key."
+    else:
+        return
+    shapes = f"queries of shape {query.shape}, keys {key.shape} and values {value.shape}"
+    raise user_error(ValueError, f"Attention with {shapes}", advice)
 
 
 def count_pairs(query: Any, key: Any, *_: Any) -> int:

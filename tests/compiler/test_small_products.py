@@ -72,7 +72,9 @@ def test_a_narrow_result_has_several_sums_for_each_vector():
     product = VectorProduct("f64", vector_lanes(8) + 2, 50, True, vector_lanes(8) + 2)
     code = Code()
     product.write(code)
-    sums = [line for line in code.lines if f"<{vector_lanes(8)} x double>" in line and ("fma" in line or "fadd" in line)]
+    sums = [
+        line for line in code.lines if f"<{vector_lanes(8)} x double>" in line and ("fma" in line or "fadd" in line)
+    ]
     assert len(sums) >= 8 + 50 % 8
     assert not [line for line in code.lines if " fadd double" in line or "fma.f64(" in line]
 

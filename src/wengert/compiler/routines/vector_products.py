@@ -2,8 +2,8 @@
 
 A matrix that is stored by rows is read a few rows at a time: each vector of the operand is used for all of them, and
 their sums are folded together. The transpose of such a matrix is read in the same order: a few rows, times one number
-each, are added to a panel of the result, which stays in the cache, or if it is small, in registers. On all cores, each thread computes a part of the
-result, and each element is summed in the same order whatever the parts are.
+each, are added to a panel of the result, which stays in the cache, or in registers if it has few vectors. On all cores,
+each thread computes a part of the result, and each element is summed in the same order whatever the parts are.
 """
 
 from __future__ import annotations

@@ -13,15 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peaks import ROUNDS, best_seconds, on_cores, start_compiler, vector_bits
+from benchmarks.peaks import ROUNDS, aligned_ones, best_seconds, on_cores, start_compiler, vector_bits
 
 ACCESSES, PASSES = 2**17, 32
 """Indices, and how often a round uses all of them: it takes some milliseconds, as to start threads takes less."""
 AT_ONCE = 8
 """Elements of one turn of a loop."""
 DIGITS = 256
-LINE = 64
-"""The bytes of a cache line."""
 LEAST = 2**18
 """The bytes of the smallest array into which elements are moved: fewer take as long for each, and too little in all."""
 
@@ -128,23 +126,17 @@ def index_loops(vectors: int) -> tuple[Any, dict[str, Callable]]:
     return engine, {name: made(engine.get_function_address(name)) for name in names}
 
 
-def _aligned_ones(count: int) -> np.ndarray:
-    """Ones whose vectors are within cache lines."""
-    whole = np.ones(count + LINE // 8)
-    return whole[-whole.ctypes.data % LINE // 8 :][:count]
-
-
 def _rate(loop: str, nbytes: int, vectors: int, threads: int) -> float:
     """The elements of a second of one loop, each core with an array of its own unless all only read."""
     width = vectors * vector_bits() // 64 or 1
     rng, elements = np.random.default_rng(0), max(nbytes // (8 * width), AT_ONCE)
     count = min(ACCESSES, elements // AT_ONCE * AT_ONCE) if loop == "moved" else ACCESSES
-    table = _aligned_ones(elements * width)
+    table = aligned_ones(elements * width)
     jobs = []
     for _ in range(threads):
         indices = rng.integers(0, elements, count)
         starts = np.concatenate([[0], np.cumsum(np.bincount(indices & (DIGITS - 1), minlength=DIGITS))[:-1]])
-        own = table if loop in ("read", "gather") else _aligned_ones(elements * width)
+        own = table if loop in ("read", "gather") else aligned_ones(elements * width)
         jobs.append((own, indices, starts, np.zeros(DIGITS)))
     function = index_loops(vectors)[1][loop]
 

@@ -28,6 +28,9 @@ STRIDE = 8
 SHARE = STRIDE * 8
 """Every loop passes over a multiple of so many doubles."""
 
+LINE = 64
+"""The bytes of a cache line."""
+
 ROUNDS = 30
 """Rounds of a few milliseconds, so that to start threads takes little of them, and some fall between whatever else the
 machine does.
@@ -155,11 +158,17 @@ def on_cores(threads: int) -> Iterator[Callable[[Callable, Iterable], list]]:
         yield lambda function, arguments: list(pool.map(function, arguments))
 
 
+def aligned_ones(count: int) -> np.ndarray:
+    """Ones whose vectors are within cache lines."""
+    whole = np.ones(count + LINE // 8)  # written: pages of zeros would be one page
+    return whole[-whole.ctypes.data % LINE // 8 :][:count]
+
+
 def _rate(loop: str, doubles: int, passes: int = 1, threads: int | None = None) -> float:
     """The doubles of a second where a loop passes over as many, in equal shares on so many cores, or on all."""
     threads = cores() if threads is None else threads
     share = max(1, doubles // threads // SHARE) * SHARE
-    arrays = [np.ones((2, share)) for _ in range(threads)]  # written: pages of zeros would be one page
+    arrays = [aligned_ones(2 * share).reshape(2, share) for _ in range(threads)]
     function = _loops()[1][loop]
     pass_over = lambda pair: function(pair[0].ctypes.data, pair[1].ctypes.data, 1e-3, share, share * passes)
     with on_cores(threads) as spread:

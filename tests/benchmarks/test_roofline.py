@@ -8,6 +8,7 @@ from benchmarks import roofline
 from benchmarks.index_rates import AT_ONCE, index_loops
 from benchmarks.instruction_rates import CHAINS
 from benchmarks.latencies import LATENCIES
+from benchmarks.peaks import aligned_ones
 from benchmarks.roofline import ARITHMETIC, BYTES, CALL, CHAIN, DIVISIONS, INDICES, VECTOR_BYTES, Rates, Roofline, Row
 
 import wengert as wg
@@ -165,3 +166,11 @@ def test_the_loops_over_rows_use_all_their_elements(vectors):
     loops["added"](table.ctypes.data, indices.ctypes.data, sums.ctypes.data, indices.size)
     np.testing.assert_array_equal(table[[5, 7]], AT_ONCE)
     assert table.sum() == 2 * AT_ONCE * width
+
+
+@pytest.mark.parametrize("count", [1, 64, 1000, 100_000])
+def test_arrays_whose_bandwidth_is_measured_begin_with_a_cache_line(count):
+    """Vectors across two lines are read at half the rate."""
+    ones = aligned_ones(count)
+    assert ones.shape == (count,)
+    assert ones.ctypes.data % 64 == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -26,3 +28,25 @@ def test_rows_at_indices_have_whole_vectors_and_several_accumulators():
     text = wg.compile(lambda t, i: np.sum(t[i] ** 2)).report(table, rows).llvm
     assert text.count(f"fmul <{lanes} x float>") >= ACCUMULATORS
     assert f"<{lanes // 2} x float>, ptr" not in text
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_lanes_that_were_counted_before_are_compared_in_whole_vectors(dtype):
+    """Where a row does not fill its vectors, the last one is moved back: its lanes are as wide as the numbers."""
+    lanes = vector_lanes(np.dtype(dtype).itemsize)
+    for n in (64 * lanes + 1, 65 * lanes - 1, 65 * lanes):
+        x = np.random.default_rng(n).standard_normal((20, n)).astype(dtype)
+        f = wg.compile(lambda x: np.sum(np.exp(x), axis=1))
+        np.testing.assert_allclose(f(x), np.sum(np.exp(x.astype(float)), axis=1), rtol=1e-5)
+        found = re.findall(rf"icmp \w+ <{lanes} x i(\d+)> <", f.report(x).llvm)
+        assert set(found) == ({str(8 * np.dtype(dtype).itemsize)} if n % lanes else set())
+
+
+@pytest.mark.parametrize("f", [wg.linalg.inv, wg.linalg.det, lambda x: wg.linalg.eigh(x)[1]])
+def test_two_vectors_of_matrices_run_at_once(f):
+    """Instructions of one matrix wait for quotients and roots; two larger ones do not fit into the registers."""
+    for n, at_once in ((3, 2), (4, 1)):
+        x = np.eye(n) + np.zeros((100, n, n))
+        text = wg.compile(f).report(x).llvm
+        is_eigh = "sqrt" in text
+        assert (f"fmul <{2 * vector_lanes(8)} x double>" in text) == (at_once == 2 or is_eigh)

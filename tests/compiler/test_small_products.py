@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.machine.target import vector_bytes, vector_lanes
 from wengert.compiler.routines.small_products import SmallProduct
+from wengert.compiler.routines.vector_products import VectorProduct
+from wengert.compiler.simd.lanes import Code
 
 SIZES = [(16, 64, 64), (7, 13, 21), (33, 5, 37), (3, 64, 48), (17, 32, 129), (32, 4, 32), (5, 128, 40), (1, 50, 9)]
 SIZES += [(4, 4, 4), (5, 5, 5), (2, 16, 16), (9, 2, 7), (3, 11, 6)]  # few terms, and squares of all sizes
@@ -51,6 +53,30 @@ def test_products_of_few_terms_have_functions_of_their_own():
     assert not report(5, 5).routines
     assert not report(3, 3, 3).routines
     assert not report(4, 100, 4, 4).routines  # of a stack: lanes are neighbouring matrices
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("m", [1, 3, 10, 16, 31, 33, 200])
+@pytest.mark.parametrize("k", [7, 9, 24, 50])
+def test_a_vector_times_a_narrow_matrix(m, k, dtype):
+    rng = np.random.default_rng(0)
+    x, y, initial = [rng.standard_normal(shape).astype(dtype) for shape in (k, (k, m), m)]
+    loop = lambda x, y, b: wg.scan(lambda total, _: (total + (b + x @ y), None), b, length=2)[0]
+    found = wg.compile(loop)(x, y, initial)
+    exact = 3 * initial.astype(float) + 2 * (x.astype(float) @ y)
+    np.testing.assert_allclose(found, exact, rtol=0.0, atol=50 * k * np.finfo(dtype).eps)
+
+
+def test_a_narrow_result_has_several_sums_for_each_vector():
+    """Those of one vector would wait for each other, and the columns of the last one would be sums of their own."""
+    product = VectorProduct("f64", vector_lanes(8) + 2, 50, True, vector_lanes(8) + 2)
+    code = Code()
+    product.write(code)
+    sums = [
+        line for line in code.lines if f"<{vector_lanes(8)} x double>" in line and ("fma" in line or "fadd" in line)
+    ]
+    assert len(sums) >= 8 + 50 % 8
+    assert not [line for line in code.lines if " fadd double" in line or "fma.f64(" in line]
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,15 @@ import pytest
 
 import wengert as wg
 from wengert.compiler.forms.lowering import Indexed
+from wengert.compiler.forms.prepare import prepare
+from wengert.compiler.kernels.iteration import fewest_steps
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.program.chains import MEMORY
 from wengert.compiler.program.instruction_counts import ADD, MULTIPLY
+from wengert.compiler.program.loop_lengths import loop_lengths
 from wengert.compiler.program.step_costs import program_costs
+from wengert.compiler.small_matrices import columns
+from wengert.compiler.small_matrices.tridiagonal import fewest_sweeps
 from wengert.nn.functional import scaled_dot_product_attention
 
 LANES = vector_bytes() // 8
@@ -152,9 +157,31 @@ def test_attention_has_an_exponential_for_each_score():
     assert cost.instructions[ADD] == exponential.instructions[ADD]
 
 
-def test_elements_of_small_matrices_are_moved_between_lanes():
-    (cost,) = costs(np.linalg.inv, np.eye(3) + np.zeros((1000, 3, 3)))
+@pytest.mark.parametrize("f", [np.linalg.inv, lambda x: np.linalg.inv(2.0 * x)])
+def test_elements_of_small_matrices_are_moved_between_lanes(f):
+    """Those that are read, at once or by operations on elements, and those that are written."""
+    (cost,) = costs(f, np.eye(3) + np.zeros((1000, 3, 3)))
+    assert cost.instructions["shuffle"] == pytest.approx(2 * 9000 / LANES * np.log2(LANES))
+
+
+def test_a_number_for_each_matrix_is_not_moved():
+    (cost,) = costs(np.linalg.det, np.eye(3) + np.zeros((1000, 3, 3)))
     assert cost.instructions["shuffle"] == pytest.approx(9000 / LANES * np.log2(LANES))
+
+
+@pytest.mark.parametrize("f", [lambda x: wg.linalg.qr(x)[1], lambda x: wg.linalg.eigh(x)[1]])
+def test_all_columns_of_small_matrices_are_counted(f, monkeypatch):
+    """Code has a loop over the columns of large ones."""
+    x = np.eye(5) + np.zeros((100, 5, 5))
+    found = costs(f, x)[0].instructions
+    monkeypatch.setattr(columns, "MOST_IN_REGISTERS", 100)
+    assert costs(f, x)[0].instructions == found
+
+
+def test_sweeps_are_counted_as_often_as_they_run_at_the_least():
+    """Most of the roots of matrices of order 6 are those of the five rotations of a sweep."""
+    (cost,) = costs(lambda x: wg.linalg.eigh(x)[1], np.eye(6) + np.zeros((1000, 6, 6)))
+    assert cost.instructions["sqrt double"] * LANES >= 1000 * fewest_sweeps(6) * 5
 
 
 @pytest.mark.parametrize(
@@ -197,3 +224,21 @@ def test_a_loop_of_elements_may_end_early():
     for length, steps in ((20, 20), (32, 8), (50, 10)):
         found = costs(lambda x, n=length: wg.scan(step, x, length=n)[0], np.ones((40, 50)))
         assert total(found, MULTIPLY) == pytest.approx(steps * 2000)
+
+
+@pytest.mark.parametrize(
+    ("step", "x", "steps"),
+    [
+        (lambda x: np.where(x < 4.0, x * 2.0, x), [1.0, 8.0], [3, 1]),
+        (lambda x: x * -1.0, [0.0, 3.0], [1, 2]),
+        (lambda x: x * np.nan, [1.0, np.nan], [2, 1]),
+        (lambda x: x * 1.01, [1.0, 2.0], [50, 50]),
+    ],
+)
+def test_numbers_say_how_many_steps_elements_take(step, x, steps):
+    """The last of them finds that the states come again."""
+    x = np.tile(x, 1000)
+    graph = wg.compile(lambda x: wg.scan(lambda x, _: (step(x), None), x, length=50)[0]).trace(x)
+    assert list(loop_lengths(prepare(graph), [x]).values()) == [np.mean(steps)]
+    found, whole = program_costs(graph, inputs=[x]), program_costs(graph)
+    assert total(found, MULTIPLY) == pytest.approx(total(whole, MULTIPLY) * np.mean(steps) / fewest_steps(50))

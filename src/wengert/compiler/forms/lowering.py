@@ -35,6 +35,8 @@ FLOATS = frozenset(map(np.dtype, ("f8", "f4")))
 LARGEST_ORDER, LARGEST_TRIANGLE = 8, 11
 """The largest order of matrices whose functions are written out in kernels, and that of Cholesky factors and triangles.
 """
+LARGEST_OF_TWO = 3
+"""The largest order of matrices of which two vectors run at once: two of larger ones do not fit into the registers."""
 MOST_FLOPS = 1700
 """The most operations for one small matrix that are written out: LLVM's time is proportional to them."""
 
@@ -282,7 +284,7 @@ class MatrixFunction(Lowering):
     whose last axes, as many as `core`, they are. `flops` estimates its operations for one matrix of a node. Only the
     first `operands` of a node are read. It is for real matrices with at most `largest` rows and columns, whose work is
     small. With `in_double` it computes in double precision, as NumPy does whatever the dtype. Elements have at least so
-    many `vectors` of doubles: several run at once, where each instruction waits for the one before it.
+    many `vectors` of doubles: several run at once, because instructions wait for quotients and roots before them.
     """
 
     def __init__(
@@ -294,7 +296,7 @@ class MatrixFunction(Lowering):
         largest: int = LARGEST_ORDER,
         in_double: bool = True,
         may_fail: Callable[[Operation], bool] = lambda node: False,
-        vectors: Callable[[Operation], int] = lambda node: 1,
+        vectors: Callable[[Operation], int] = lambda node: 2 if max(node.args[0].shape[-2:]) <= LARGEST_OF_TWO else 1,
     ):
         super().__init__()
         self.body, self.flops, self.core, self.operands = body, flops, core, operands

@@ -12,7 +12,7 @@ from wengert.compiler.kernels.accumulators import Accumulators, SumsInMemory
 from wengert.compiler.kernels.borders import Interior, restrict
 from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loop_plan import ACCUMULATORS, PIECES, LoopPlan
-from wengert.compiler.schedule.affine import Affine
+from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.simd.lane_operations import any_lane
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, PTR, Type
@@ -183,8 +183,10 @@ class KernelLoops:
         counter = self.plan.counters[self.plan.vector_axis]
         if counter.extent % counter.lanes == 0:
             return None
-        lane = self.elements.evaluate(Affine(0, ((counter, 1),)), True)
-        return lane >= self.elements.splat(i, counter.lanes)
+        number = Type(f"i{min(max(8 * vector_bytes() // counter.lanes, 8), 64)}")  # as wide as the elements in lanes
+        counted = self.elements.splat((i - self.elements.counters[counter]).to(number.kind), counter.lanes)
+        lanes = ", ".join([f"{number.text} {k}" for k in range(counter.lanes)])
+        return Lanes(self.code, f"<{lanes}>", counted.type) >= counted
 
     def write_parallel_bodies(self, sums: Accumulators, axis: int, start: Any, stop: Any) -> None:
         """A loop over the vector's axis with a body for each accumulator, and one for the remainder."""

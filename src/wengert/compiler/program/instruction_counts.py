@@ -1,7 +1,8 @@
 """The vector instructions of operations on elements, counted in the optimised LLVM text of each operation by itself.
 
 So a mathematical function counts as what it consists of, not as one operation. Parts of it that are for rare arguments
-only, which it calls if a lane needs them, do not count.
+only, which it calls if a lane needs them, do not count. Loops over the columns of small matrices are written out to be
+counted, and a block that runs several times at the least counts as often.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from wengert.compiler.simd.types import PTR, Type
 from wengert.compiler.simd.vector_functions import call as call_function
 from wengert.compiler.simd.vector_functions import definitions
 from wengert.compiler.small_matrices.call import MatrixCall
+from wengert.compiler.small_matrices.columns import unrolled_columns
 from wengert.graph.ir import Constant, Node, Operation
 
 MULTIPLY, ADD, DIVIDE, ROOT, SHUFFLE, OTHER = "multiply", "add", "divide", "sqrt", "shuffle", "other"
@@ -140,7 +142,8 @@ def matrix_code(nodes: Sequence[Operation]) -> OperationCode:
             found = lowering_of(node, MatrixFunction)
             operands = [matrices[a] for a in node.args[: found.operands]]
             call = MatrixCall(operands, known, lambda x, _: x, lambda condition, failure: None)
-            results += [x for row in found.body(call, **node.params) for x in row]
+            with unrolled_columns():
+                results += [x for row in found.body(call, **node.params) for x in row]
         return results
 
     sizes = {a: a.shape[-2] * a.shape[-1] for a in read}
@@ -180,8 +183,18 @@ def count_text(text: str) -> Count:
         instructions = list(block.instructions)
         if not is_rare(instructions):
             for instruction in instructions:
-                add_instructions(total, classify(instruction), 1)
+                add_instructions(total, classify(instruction), fewest_runs(block.name))
     return total
+
+
+def fewest_runs(block: str) -> int:
+    """How often a block runs at the least, by its name (`Code.label`).
+
+    >>> fewest_runs("sweep.runs3.17"), fewest_runs("body4")
+    (3, 1)
+    """
+    found = re.search(r"\.runs(\d+)\.", block)
+    return int(found[1]) if found else 1
 
 
 def is_rare(instructions: Sequence[llvm.ValueRef]) -> bool:

@@ -35,6 +35,7 @@ from wengert.compiler.program.instruction_counts import (
     fold_instructions,
     matrix_code,
 )
+from wengert.compiler.program.loop_lengths import loop_lengths
 from wengert.compiler.program.memory_plan import is_immediate
 from wengert.compiler.program.program_plan import Plan, branch_pairs, make_plan, stored_base
 from wengert.compiler.schedule.gather import Written
@@ -43,12 +44,11 @@ from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.simd.types import Type
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP
-from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec
 from wengert.graph.costs import flops_of
 from wengert.graph.graph import Graph
 from wengert.graph.held import STATE, graphs_of
-from wengert.graph.ir import Node, Operation, make_operation
+from wengert.graph.ir import Node, Operation
 from wengert.ops.indexing.key import Index
 
 
@@ -79,32 +79,20 @@ def program_costs(
 ) -> list[StepCost]:
     """The costs of all steps of the program of a graph.
 
-    With `inputs`, NumPy runs the loops whose lengths depend on numbers, as far as they are not within others.
+    With `inputs`, NumPy runs the loops whose steps depend on numbers, as far as they are not within others.
     """
     prepared = prepare(graph, rolls)
     lengths = loop_lengths(prepared, inputs) if inputs is not None else {}
     return list(plan_costs(make_plan(prepared, tuple(updates), ""), 1, lengths))
 
 
-def loop_lengths(graph: Graph, inputs: Sequence[Any]) -> dict[Operation, int]:
-    """The numbers of steps of loops that are not known before they run."""
-    loops = [node for node in graph.operations if node.primitive is LOOP and node.params["shape"].length is None]
-    counts = [
-        node.args[0]
-        if node.params["condition"] is None
-        else make_operation(OUTPUT, [node], index=len(node.params["body"].outputs))
-        for node in loops
-    ]
-    return dict(zip(loops, map(int, graph.with_outputs(counts).run(inputs)), strict=True)) if loops else {}
-
-
-def plan_costs(plan: Plan, runs: int | None, lengths: Mapping[Operation, int]) -> Iterator[StepCost]:
+def plan_costs(plan: Plan, runs: int | None, lengths: Mapping[Operation, float]) -> Iterator[StepCost]:
     """The costs of all steps of a plan, with the lengths of its loops that only numbers say."""
     for number, (step, kernel) in enumerate(zip(plan.schedule.steps, plan.kernels, strict=True)):
         if kernel is not None:
-            yield kernel_cost(plan, step, kernel, runs)
+            yield kernel_cost(plan, step, kernel, runs, lengths)
         elif plan.schedule.forms[step] is Form.LOOP:
-            length = lengths.get(step)
+            length = int(lengths[step]) if step in lengths else None
             for cost in control_costs(step, runs, length):
                 yield cost._replace(loop=number, chain={})
             if step.primitive is LOOP and not plan.is_body:
@@ -161,8 +149,10 @@ def numbers_in_vector(node: Node) -> int:
 # Kernels
 
 
-def kernel_cost(plan: Plan, kernel: Kernel, text: KernelText, runs: int | None) -> StepCost:
-    """The cost of a kernel."""
+def kernel_cost(
+    plan: Plan, kernel: Kernel, text: KernelText, runs: int | None, lengths: Mapping[Operation, float]
+) -> StepCost:
+    """The cost of a kernel, with the steps of its loops of elements that only numbers say."""
     found = plan.writers[kernel].plan
     loops = found.parts if isinstance(found, RowPlan) else [found]
     own = {node for part in kernel.parts for node in part.roots} if isinstance(kernel, RowKernel) else set()
@@ -173,7 +163,7 @@ def kernel_cost(plan: Plan, kernel: Kernel, text: KernelText, runs: int | None) 
     for loop in loops:
         elements = count_elements(loop)
         add_reads(read, loop, elements)
-        add_work(instructions, loop, elements)
+        add_work(instructions, loop, elements, lengths)
         indexed += gathered_elements(loop, elements)
         computed |= {*(node for node in elements if not loop.sources.is_stored(node)), *loop.kernel.reductions}
     indexed += scattered_elements(kernel)
@@ -220,7 +210,9 @@ def add_reads(read: Counter[Node], loop: LoopPlan, elements: dict[Node, int]) ->
             read[schedule.aliases.get(source, source)] += count * source.dtype.itemsize
 
 
-def add_work(instructions: Count, loop: LoopPlan, elements: dict[Node, int]) -> None:
+def add_work(
+    instructions: Count, loop: LoopPlan, elements: dict[Node, int], lengths: Mapping[Operation, float]
+) -> None:
     """Add the instructions of the values that the loops of a kernel compute."""
     forms, iterated = loop.schedule.forms, set()
     computed = [node for node in elements if isinstance(node, Operation) and not loop.sources.is_stored(node)]
@@ -230,9 +222,9 @@ def add_work(instructions: Count, loop: LoopPlan, elements: dict[Node, int]) -> 
             key = node.params["body"], node.args
             if key not in iterated:
                 iterated.add(key)
+                steps = lengths.get(node) or fewest_steps(node.params["shape"].length)
                 for operation in node.params["body"].operations:
-                    times = fewest_steps(node.params["shape"].length) * count
-                    add_instructions(instructions, element_instructions(operation), times)
+                    add_instructions(instructions, element_instructions(operation), steps * count)
         elif form is Form.UNROLLED:
             terms = node.args[0].size // max(node.size, 1)
             is_fused = loop.sources.factors(node) is not None
@@ -254,8 +246,9 @@ def add_matrix_work(instructions: Count, loop: LoopPlan, nodes: Sequence[Operati
     matrices = max([math.prod(node.shape[: lowering_of(node, MatrixFunction).lead(node)]) for node in nodes])
     add_instructions(instructions, count_text(written.text(lanes)), max(matrices / lanes, 1))
     if matrices >= lanes:
-        read = {a for node in nodes for a in node.args if loop.sources.is_stored(a)}
-        add_instructions(instructions, {SHUFFLE: math.log2(lanes)}, sum(a.size for a in read) / lanes)
+        in_memory = {node for node in loop.nodes if loop.sources.is_stored(node)} | set(loop.kernel.maps)
+        moved = sum(node.size for node in in_memory if node.size > matrices and node.size % matrices == 0)
+        add_instructions(instructions, {SHUFFLE: math.log2(lanes)}, moved / lanes)
 
 
 def gathered_elements(loop: LoopPlan, elements: dict[Node, int]) -> list[Indexed]:

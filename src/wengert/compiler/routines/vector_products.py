@@ -2,8 +2,8 @@
 
 A matrix that is stored by rows is read a few rows at a time: each vector of the operand is used for all of them, and
 their sums are folded together. The transpose of such a matrix is read in the same order: a few rows, times one number
-each, are added to a panel of the result, which stays in the cache. On all cores, each thread computes a part of the
-result, and each element is summed in the same order whatever the parts are.
+each, are added to a panel of the result, which stays in the cache, or in registers if it has few vectors. On all cores,
+each thread computes a part of the result, and each element is summed in the same order whatever the parts are.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ ROWS = 8
 """The number of rows that are added to the result at once."""
 PANEL = 1 << 13
 """The bytes of the result that rows are added to before the next ones are read."""
+NARROW, CACHE = 4, 1 << 15
+"""The most vectors of a result that stay in registers, one after the other, and the most bytes of their matrix."""
 
 
 class VectorProduct(NamedTuple):
@@ -46,6 +48,11 @@ class VectorProduct(NamedTuple):
     def grain(self) -> int:
         """The number of elements of the result that are computed together."""
         return vector_lanes(int(self.kind[1:]) // 8)
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether a result of few vectors is the sum of rows in the nearest cache, which are read for each vector."""
+        return self.m <= NARROW * self.grain and self.k * self.stride * int(self.kind[1:]) // 8 <= CACHE
 
     def write(self, code: Code) -> None:
         """Add the lines of its function of a table and a part of the result.
@@ -76,6 +83,12 @@ class VectorProductWriter:
         """Neighbouring elements of the result."""
         self.code.store(value, self.code.offset(self.out, index, self.element), self.element.bits // 8)
 
+    def store_sum(self, value: Lanes, index: Lanes) -> None:
+        """Neighbouring elements of the result, added to what the product is added to."""
+        if self.initial is not None:
+            value = self.read(self.initial, index, value.type) + value
+        self.store(value, index)
+
     def row(self, i: Lanes) -> Lanes:
         """The address of a row."""
         return self.code.offset(self.x, i * self.product.stride, self.element)
@@ -96,12 +109,6 @@ class RowWriter(VectorProductWriter):
             else:
                 for r, total in enumerate(sums):
                     self.store_sum(fold_lanes(lambda a, b: a + b, total), i + r)
-
-    def store_sum(self, value: Lanes, index: Lanes) -> None:
-        """Neighbouring elements of the result, added to what the product is added to."""
-        if self.initial is not None:
-            value = self.read(self.initial, index, value.type) + value
-        self.store(value, index)
 
     def sum_rows(self, rows: list[Lanes]) -> list[Lanes]:
         """The products of rows with the vector, added up in lanes."""
@@ -126,6 +133,31 @@ class ColumnWriter(VectorProductWriter):
     """Writes products whose matrix is stored by columns: the rows of its transpose are added up."""
 
     def write(self, begin: Lanes, end: Lanes) -> None:
+        """Vectors of columns if the matrix is narrow, else panels, and the columns of the last vector one by one."""
+        if self.product.is_narrow:
+            self.write_narrow(begin, end)
+        else:
+            self.write_panels(begin, end)
+
+    def write_narrow(self, begin: Lanes, end: Lanes) -> None:
+        """Each vector of the result stays in registers, a sum for each of a few rows; the last one is moved back."""
+        code, m, k = self.code, self.product.m, self.product.k
+        type = Type(self.element.kind, min(self.vector.lanes, 1 << (m.bit_length() - 1)))
+        with code.loop(begin, end, type.lanes) as first:
+            j = code.intrinsic("smin", I64, first, first.like(m - type.lanes)) if m % type.lanes else first
+            variables = [code.variable(type, 0.0) for _ in range(min(ROWS, k))]
+            term = lambda i: (self.read(self.row(i), j, type), splat(self.read(self.y, i, self.element), type.lanes))
+            with code.loop(0, k - k % ROWS, ROWS) as i:
+                for r, variable in enumerate(variables):
+                    code.store(fma(*term(i + r), code.load(variable, type)), variable)
+            sums = [code.load(variable, type) for variable in variables]
+            for r in range(k % ROWS):
+                sums[r] = fma(*term(code.constant(k - k % ROWS + r, I64)), sums[r])
+            while len(sums) > 1:
+                sums = [x + y for x, y in zip(sums[::2], sums[1::2], strict=False)] + sums[len(sums) // 2 * 2 :]
+            self.store_sum(sums[0], j)
+
+    def write_panels(self, begin: Lanes, end: Lanes) -> None:
         """Panels of columns, and those of the last vector one by one."""
         code, panel = self.code, PANEL * 8 // self.element.bits
         whole = self.product.m - self.product.m % self.vector.lanes

@@ -75,9 +75,10 @@ class Code:
 
     # Blocks and memory
 
-    def label(self, hint: str) -> str:
+    def label(self, hint: str, runs: int = 1) -> str:
+        """The name of a block, which tells whoever counts instructions that it runs so often at the least."""
         self.count += 1
-        return f"{hint}{self.count}"
+        return f"{hint}{self.count}" if runs == 1 else f"{hint}.runs{runs}.{self.count}"
 
     def begin(self, label: str) -> None:
         """Start a block. The previous one must have ended with a jump."""

@@ -8,12 +8,25 @@ registers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import Type
 
 MOST_IN_REGISTERS = 16
 """The most elements of a matrix whose columns are unrolled."""
+IS_UNROLLED = ContextVar("IS_UNROLLED", default=False)
+
+
+@contextmanager
+def unrolled_columns() -> Iterator[None]:
+    """Unroll the columns of all matrices, to count the instructions of each."""
+    token = IS_UNROLLED.set(True)
+    try:
+        yield
+    finally:
+        IS_UNROLLED.reset(token)
 
 
 class Columns:
@@ -35,7 +48,7 @@ class Columns:
     def indices(self, start: int = 0, stop: int | None = None) -> Iterator[int | Lanes]:
         """The indices of columns, for a `for` statement whose body is written once, or for each of few columns."""
         stop = self.count if stop is None else stop
-        if self.rows * self.count <= MOST_IN_REGISTERS or stop - start < 2:
+        if self.rows * self.count <= MOST_IN_REGISTERS or stop - start < 2 or IS_UNROLLED.get():
             yield from range(start, stop)
         else:
             with self.code.loop(start, stop) as j:

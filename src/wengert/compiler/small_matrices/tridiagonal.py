@@ -115,7 +115,8 @@ class Tridiagonal:
             return code.constant(False, self.type.of("i1"))
         self.choose_senses()
         count = code.variable(I64, 0)
-        head, body, turning, sweeping, done = map(code.label, ("head", "body", "turn", "sweep", "done"))
+        head, body, turning, done = map(code.label, ("head", "body", "turn", "done"))
+        sweeping = code.label("sweep", fewest_sweeps(self.n))
         code.jump(head)
         code.begin(head)
         is_long = self.long_blocks()
@@ -210,6 +211,15 @@ class Tridiagonal:
             for i in reversed(range(self.n - 1)):
                 rotate(row, i, *rotations[i])
             self.rows.put(k, row)
+
+
+def fewest_sweeps(n: int) -> int:
+    """The sweeps over n rows with as many rotations as one for each block of 3 to n rows has; most need more.
+
+    >>> [fewest_sweeps(n) for n in range(3, 9)]
+    [1, 1, 2, 2, 3, 3]
+    """
+    return (n * (n - 1) // 2 - 1) // (n - 1)
 
 
 def first_run(marks: Sequence[Lanes]) -> list[Lanes]:

@@ -88,7 +88,7 @@ def test_a_new_operation_is_one_edit():
 
 def test_operations_that_are_registered_late_are_found_by_name():
     code = """
-        import importlib, pkgutil
+        import contextlib, importlib, pkgutil
         import wengert
         from wengert.core.primitive import TABLE, lookup
         early = set(TABLE)
@@ -98,7 +98,8 @@ def test_operations_that_are_registered_late_are_found_by_name():
             found = set(TABLE)
         for module in pkgutil.walk_packages(wengert.__path__, "wengert."):
             if not module.name.endswith("__main__"):
-                importlib.import_module(module.name)
+                with contextlib.suppress(ModuleNotFoundError):  # of an extra
+                    importlib.import_module(module.name)
         print("loop" in early, "loop" in found, found == set(TABLE))
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from tests.compiler.targets.emulator import check_ptx, ptx_of
@@ -61,7 +62,7 @@ def test_sine_and_cosine_of_one_number_share_their_polynomials():
 def test_huge_angles_are_not_in_the_usual_code():
     x = np.ones(1024, "f4")
     assert "reduce_huge" in ptx_of(prepare_for_device(wg.trace(np.sin, x)))
-    assert count_usual_instructions(np.sin, x) < 4 * 50
+    assert count_usual_instructions(np.sin, x) < 4 * (50 if llvm.llvm_version_info >= (21,) else 52)
     assert count_usual_instructions(np.exp, x) < 4 * 32
 
 

@@ -100,7 +100,7 @@ class ThreadBlock:
     def phase(self) -> Iterator[Lanes]:
         """Code that every thread runs; yields the number of the thread. All threads have finished earlier phases."""
         if not self.is_first:
-            self.code.call("@llvm.nvvm.barrier.cta.sync.aligned.all", None, self.code.constant(0, I32))
+            self.code.call("@llvm.nvvm.barrier0", None)  # a name that all versions of LLVM know
         self.is_first = False
         yield self.read("tid.x")
 

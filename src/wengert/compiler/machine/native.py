@@ -92,9 +92,7 @@ class NativeProgram:
         THREADS.value = parallel.num_threads()
         program = with_common_dtypes(build.program)
         self.build, self.is_warm = build._replace(program=program), is_warm
-        addresses = {"wengert.kept": ctypes.addressof(KEPT)}
-        if any(python_objects.PREFIX.encode() in part for part in build.code):  # names are in the code
-            addresses |= python_objects.python_addresses()
+        addresses = {"wengert.kept": ctypes.addressof(KEPT), **python_objects.python_addresses(build.code)}
         if program.uses_threads:
             addresses["wengert.parallel"] = parallel_address()
         if program.blas_functions:
@@ -126,7 +124,7 @@ class NativeProgram:
         text = DECLARE_RUN + entry.write_entry(signature, releases_gil(self.build.program), states)
         code = entry_code(text, Level.USUAL if states.records else Level.QUICK)  # without states it compares and calls
         addresses = {"wengert.active": ACTIVE.ctypes.data, "wengert.changes": CHANGES.ctypes.data}
-        addresses |= {entry.RUN: self.loaded.address(entry.RUN), **python_objects.python_addresses()}
+        addresses |= {entry.RUN: self.loaded.address(entry.RUN), **python_objects.python_addresses([code])}
         loaded = target.Loaded(code, addresses)
         loaded.keep(self.loaded)
         if self.states is not None:

@@ -87,9 +87,9 @@ def dtype_name(dtype: np.dtype) -> str:
 
 
 def python_addresses(code: Iterable[bytes] | None = None) -> dict[str, int]:
-    """The addresses of external functions and objects, for `target.Loaded`: of those that machine code names, or of all.
+    """The addresses of external functions and objects, for `target.Loaded`: those that machine code names, or all.
 
-    Most programs name none or a few, and each takes as long to find as an operation to be traced.
+    Most programs name none or a few, and to find all of them takes longer than to load a program.
     """
     named = None if code is None else {name.decode() for part in code for name in _NAMED.findall(part)}
     if named == set():

@@ -90,7 +90,7 @@ def keep_shape(impl: Callable[..., Any], operand: int = 0) -> Callable[..., Spec
     """The spec rule of an operation whose result has the shape of an operand: it runs on one element for the dtype.
 
     >>> keep_shape(np.argsort)(Spec((1_000_000,), np.dtype(np.float64)), axis=0)
-    Spec(shape=(1000000,), dtype=dtype('int64'))
+    i64[1000000]
     """
 
     def rule(*specs: Spec, **params: Any) -> Spec:

@@ -8,7 +8,6 @@ ctypes (`ctypes_call.py`).
 from __future__ import annotations
 
 import ctypes
-import re
 import sys
 from collections.abc import Iterable
 from functools import cache
@@ -91,15 +90,16 @@ def python_addresses(code: Iterable[bytes] | None = None) -> dict[str, int]:
 
     Most programs name none or a few, and to find all of them takes longer than to load a program.
     """
-    named = None if code is None else {name.decode() for part in code for name in _NAMED.findall(part)}
+    named = None if code is None else {name for part in code for name in _names_in(part)}
     if named == set():
         return {}
     every = [*_PYTHON, *_NUMPY, *_objects(), *_allocated_types()]
-    return {python_symbol(name)[1:]: _address(name) for name in every if named is None or name in named}
+    return {python_symbol(name)[1:]: _address(name) for name in every if named is None or name.encode() in named}
 
 
-_NAMED = re.compile(re.escape(PREFIX.encode()) + rb"([\w.]+)")
-"""A name of an external function or object, or of a function of an entry, among the symbols of machine code."""
+def _names_in(code: bytes) -> list[bytes]:
+    """The names of external functions and objects, and of functions of an entry, among the symbols of machine code."""
+    return [following.partition(b"\0")[0] for following in code.split(PREFIX.encode())[1:]]
 
 
 @cache

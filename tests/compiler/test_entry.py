@@ -288,3 +288,11 @@ def test_support_is_refused_where_layouts_differ(monkeypatch):
             assert not check(), name
     monkeypatch.setattr(sys.implementation, "name", "other")
     assert not check()
+
+
+def test_addresses_are_those_of_what_code_names():
+    every = python_objects.python_addresses()
+    names = [python_objects.PREFIX + name for name in ("PyErr_CheckSignals", "float64.new", "Tensor.type", "unknown")]
+    code = [f"\x7fELF\0{names[0]}\0{names[1]}\0".encode(), f"{names[2]}\0{names[3]}\0".encode()]
+    assert python_objects.python_addresses(code) == {name: every[name] for name in names[:3]}
+    assert python_objects.python_addresses([b"\x7fELF"]) == {}

@@ -25,9 +25,13 @@ expected = [wg.grad(lambda a, n=n: loss(a, x, n))(0.9) for n in (60, 90)]
 for _ in range(2):
     for f, value in zip(gradients, expected):
         np.testing.assert_allclose(f(0.9, x), value)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-gradients[0](0.9, x)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before, bool(KEPT[0]))
+count_faults = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+faults = []
+for _ in range(5):  # a thread that stores programs has some, too
+    before = count_faults()
+    gradients[0](0.9, x)
+    faults.append(count_faults() - before)
+print(min(faults), bool(KEPT[0]))
 """
 
 

@@ -218,15 +218,26 @@ def test_convolutions_have_a_smooth_length_without_overlap(n):
     assert plan.has_small_factors(length)
 
 
-@pytest.mark.parametrize("n", [1, 3, 8, 24, 1000, 44_100])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 12, 17, 24, 1000, 1001, 44_100, 99_991])
 def test_roots_of_unity_are_rounded_once(n):
     k = np.arange(0, n, max(n // 50, 1))
     with mpmath.workprec(100):
         exact = [mpmath.expjpi(-2 * mpmath.mpf(int(i)) / n) for i in k]
-        for roots in (tables.roots_of_unity(k, n), tables.all_roots(n)[k]):
-            errors = [mpmath.mpc(complex(x)) - y for x, y in zip(roots, exact, strict=True)]
-            # half a unit in the last place below 1 is 0.555e-16
-            assert max([max(abs(error.real), abs(error.imag)) for error in errors]) < 0.6e-16
+        errors = [mpmath.mpc(complex(x)) - y for x, y in zip(tables.roots_of_unity(k, n), exact, strict=True)]
+        # half a unit in the last place below 1 is 0.555e-16
+        assert max([max(abs(error.real), abs(error.imag)) for error in errors]) < 0.6e-16
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 7, 8, 30, 1000, 1002, 44_100, 1 << 14])
+def test_some_roots_of_unity_are_the_first_of_all(n):
+    every = tables.first_roots_of_unity(n, n)
+    for count in {1, n // 3 + 1, n // 4 + 1, n // 2 + 1, n - 1} - {0}:
+        np.testing.assert_array_equal(tables.first_roots_of_unity(count, n), every[:count])
+    for part in (2, 4):
+        if n % part == 0:
+            assert every[n // part] == {2: -1, 4: -1j}[part]
+            turned = every[: n - n // part] * every[n // part]
+            np.testing.assert_array_equal(every[n // part :], turned)
 
 
 def test_tables_are_made_once_and_are_small_on_disk():

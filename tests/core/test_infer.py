@@ -10,7 +10,7 @@ import pytest
 import wengert as wg
 from wengert.core.infer import infer, is_elementwise
 from wengert.core.primitive import TABLE, Primitive
-from wengert.core.spec import Spec
+from wengert.core.spec import UNKNOWN, Spec
 
 DTYPES = [np.dtype(d) for d in ("f8", "f4", "f2", "i8", "i4", "u1", "?", "c16", "c8")]
 SHAPES = [((3,), (3,), (3,)), ((), (), ()), ((2, 1), (3,), (1, 1)), ((0, 2), (2,), (1,)), ((4, 3), (), (3,))]
@@ -129,3 +129,53 @@ def test_no_numbers_are_made():
         ("reshape", (huge,), {"shape": (10**12,)}),
     ):
         assert infer(TABLE[name], operands, params).dtype == np.float64
+
+
+LARGE = 1 << 40
+
+
+@pytest.mark.parametrize(
+    ("f", "shape", "want"),
+    [
+        (np.argsort, (LARGE,), (LARGE,)),
+        (lambda x: np.searchsorted(np.arange(3.0), x), (LARGE,), (LARGE,)),
+        (lambda x: x.astype(np.float32), (LARGE, 2), (LARGE, 2)),
+        (lambda x: x.astype(np.int64), (LARGE,), (LARGE,)),
+        (lambda x: wg.softmax(x, -1), (LARGE, 3), (LARGE, 3)),
+        (lambda x: np.cumsum(x, 0), (LARGE, 3), (LARGE, 3)),
+        (lambda x: np.roll(x, 2), (LARGE,), (LARGE,)),
+        (lambda x: np.stack([x, x], 1), (LARGE, 3), (LARGE, 2, 3)),
+        (lambda x: np.concatenate([x, x[1:]]), (LARGE, 3), (2 * LARGE - 1, 3)),
+        (lambda x: np.pad(x, ((1, 0), (2, 3))), (LARGE, 3), (LARGE + 1, 8)),
+        (lambda x: np.diag(x), (LARGE,), (LARGE, LARGE)),
+        (lambda x: np.histogram(x, np.arange(5.0))[0], (LARGE,), (4,)),
+    ],
+)
+def test_no_operation_runs_on_arrays_of_the_size_that_is_inferred(f, shape, want):
+    """A trace would wait for the arithmetic, and for memory: these arrays have more elements than fit."""
+    graph = wg.trace(f, Spec(shape, np.dtype(float)))
+    assert graph.outputs[0].shape == want
+
+
+@pytest.mark.parametrize(
+    ("f", "message"),
+    [
+        (lambda x: np.stack([x, x[1:]]), "same shape"),
+        (lambda x: np.concatenate([x, x[:, 1:]]), "must match exactly"),
+        (lambda x: np.concatenate([x, x[0]]), "same number of dimensions"),
+        (lambda x: np.cumsum(x, 2), "out of bounds"),
+        (lambda x: np.sort(x, 2), "out of bounds"),
+    ],
+)
+def test_shapes_that_do_not_fit_are_numpys_errors(f, message):
+    x = np.ones((3, 4))
+    with pytest.raises(ValueError, match=message):
+        f(x)
+    with pytest.raises(ValueError, match=message):
+        wg.trace(f, x)
+
+
+@pytest.mark.parametrize("f", [np.cumsum, np.sort, lambda x: np.stack([x, x]), lambda x: np.concatenate([x, x])])
+def test_a_length_that_is_not_known_is_an_error(f):
+    with pytest.raises(ValueError, match="negative"):
+        wg.trace(f, Spec((UNKNOWN, 2), np.dtype(float)))

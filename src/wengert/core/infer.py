@@ -1,8 +1,8 @@
 """The spec of an operation's result, inferred without numbers.
 
 NumPy is the specification of shapes and dtypes. Elementwise operations and reductions run on one element for the dtype;
-all others run on arrays that take no memory. Operations that would be expensive to run, or whose shape depends on
-numbers, have their own rule in the table (`Definition.spec`).
+all others run on arrays that take no memory. Operations that would be expensive to run, because they compute or copy
+numbers, or whose shape depends on numbers, have their own rule in the table (`Definition.spec`).
 """
 
 from __future__ import annotations
@@ -76,10 +76,29 @@ def _infer_reduction(primitive: Primitive, x: Spec, params: tuple[Any, ...]) -> 
 
 
 def _infer_by_example(primitive: Primitive, specs: Sequence[Spec], params: dict[str, Any]) -> Any:
-    examples = [np.broadcast_to(np.zeros((), spec.dtype), spec.shape) for spec in specs]
     with np.errstate(all="ignore"):
-        out = plain_impl(primitive)(*examples, **params)
+        out = plain_impl(primitive)(*map(example_of, specs), **params)
     return Spec.of(out) if primitive.outputs == 1 else tuple(map(Spec.of, out))
+
+
+def example_of(spec: Spec) -> np.ndarray:
+    """An array that takes no memory. A length that is not known is an error."""
+    return np.broadcast_to(np.zeros((), spec.dtype), spec.shape)
+
+
+def keep_shape(impl: Callable[..., Any], operand: int = 0) -> Callable[..., Spec]:
+    """The spec rule of an operation whose result has the shape of an operand: it runs on one element for the dtype.
+
+    >>> keep_shape(np.argsort)(Spec((1_000_000,), np.dtype(np.float64)), axis=0)
+    i64[1000000]
+    """
+
+    def rule(*specs: Spec, **params: Any) -> Spec:
+        examples = [np.zeros(tuple([min(n, 1) for n in spec.shape]), spec.dtype) for spec in specs]
+        with np.errstate(all="ignore"):
+            return Spec(specs[operand].shape, impl(*examples, **params).dtype)
+
+    return rule
 
 
 def data_dependent_shape(what: str) -> Callable[..., Any]:

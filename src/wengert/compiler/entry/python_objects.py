@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -84,31 +85,54 @@ def dtype_name(dtype: np.dtype) -> str:
     return dtype.name
 
 
+def python_addresses(code: Iterable[bytes] | None = None) -> dict[str, int]:
+    """The addresses of external functions and objects, for `target.Loaded`: those that machine code names, or all.
+
+    Most programs name none or a few, and to find all of them takes longer than to load a program.
+    """
+    named = None if code is None else {name for part in code for name in _names_in(part)}
+    if named == set():
+        return {}
+    every = [*_PYTHON, *_NUMPY, *_objects(), *_allocated_types()]
+    return {python_symbol(name)[1:]: _address(name) for name in every if named is None or name.encode() in named}
+
+
+def _names_in(code: bytes) -> list[bytes]:
+    """The names of external functions and objects, and of functions of an entry, among the symbols of machine code."""
+    return [following.partition(b"\0")[0] for following in code.split(PREFIX.encode())[1:]]
+
+
 @cache
-def python_addresses() -> dict[str, int]:
-    """The addresses of all external functions and objects, for `target.Loaded`."""
-    table = _numpy_table()
-    addresses = {name: _address(name) for name in _PYTHON} | {name: table[index] for name, index in _NUMPY.items()}
-    addresses |= {"None": id(None), "NotImplemented": id(NotImplemented)}
-    addresses |= {kind.__name__: id(kind) for kind in (float, int, str, tuple, list, dict)}
-    addresses |= {"zero": id(USER_LEVEL), "Tensor.type": id(Tensor)}
-    slot = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_int)(("PyType_GetSlot", ctypes.pythonapi))
-    for dtype in NUMBERS:
-        addresses |= {
-            f"{dtype.name}.dtype": id(dtype),
-            f"{dtype.name}.type": id(dtype.type),
-            f"{dtype.name}.new": slot(dtype.type, _ALLOCATE),
-        }
-    addresses["Tensor.new"] = slot(Tensor, _ALLOCATE)
-    return {python_symbol(name)[1:]: address for name, address in addresses.items()}
+def _objects() -> dict[str, Any]:
+    """Objects that native code refers to."""
+    kinds = {kind.__name__: kind for kind in (float, int, str, tuple, list, dict)}
+    dtypes = {f"{dtype.name}.dtype": dtype for dtype in NUMBERS} | {f"{x.name}.type": x.type for x in NUMBERS}
+    others = {"None": None, "NotImplemented": NotImplemented, "zero": USER_LEVEL, "Tensor.type": Tensor}
+    return kinds | dtypes | others
 
 
+@cache
+def _allocated_types() -> dict[str, type]:
+    """The types of which native code makes instances."""
+    return {f"{dtype.name}.new": dtype.type for dtype in NUMBERS} | {"Tensor.new": Tensor}
+
+
+@cache
 def _address(name: str) -> int:
+    """The address of an object, of the function that allocates instances of a type, or of a function."""
+    if name in _objects():
+        return id(_objects()[name])
+    if name in _allocated_types():
+        slot = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_int)(("PyType_GetSlot", ctypes.pythonapi))
+        return slot(_allocated_types()[name], _ALLOCATE)
+    if name in _NUMPY:
+        return _numpy_table()[_NUMPY[name]]
     address = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
     assert address
     return address
 
 
+@cache
 def _numpy_table() -> Any:
     """NumPy's C functions and types: an array of addresses."""
     from numpy._core.multiarray import _ARRAY_API  # where C extensions find it, too

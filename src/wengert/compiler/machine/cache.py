@@ -89,7 +89,7 @@ def load(key: str) -> bytes | None:
         data = _data_of(content)
         with contextlib.suppress(OSError):
             if data is None:
-                path.unlink()
+                os.unlink(path)
             else:
                 os.utime(path)  # entries used last are removed last
         return data
@@ -178,6 +178,8 @@ def _cache_folder() -> Path | None:
     chosen = os.environ.get("WENGERT_CACHE_DIR")
     try:
         if chosen is not None:
+            if os.path.isabs(chosen):  # what most calls find
+                return Path(chosen)
             return None if chosen.strip().lower() in ("", "off") else Path(chosen).expanduser().absolute()
         return _user_folder() / "wengert"
     except (OSError, RuntimeError):  # no home, or no current folder
@@ -194,10 +196,11 @@ def _user_folder() -> Path:
     return Path(shared) if os.path.isabs(shared) else Path.home() / ".cache"
 
 
-def _path(folder: Path, key: str) -> Path:
+def _path(folder: Path, key: str) -> str:
+    """The file of a key, as a string: the first use of a path takes as long as to read a file."""
     if not key or not set(key) <= set(string.hexdigits):
         raise user_error(ValueError, f"{key!r} is not a key of the cache", "Use hexadecimal digits.")
-    return folder / (key + _ENTRY)
+    return os.path.join(folder, key + _ENTRY)
 
 
 def _is_private(status: os.stat_result) -> bool:
@@ -208,7 +211,7 @@ def _is_private(status: os.stat_result) -> bool:
 
 
 def _is_safe(folder: Path) -> bool:
-    if _is_private(folder.stat()):
+    if _is_private(os.stat(folder)):
         return True
     _warn(
         f"Others can write to {folder}, so compiled code is neither loaded from there nor stored. "

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache, partial
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -29,6 +29,7 @@ from wengert.compiler.entry.upcall import make_upcall
 from wengert.compiler.forms.prepare import prepare
 from wengert.compiler.kernels.threads import THREADS, parallel_address
 from wengert.compiler.machine import target
+from wengert.compiler.machine.build import Build, dump_build, load_build
 from wengert.compiler.machine.fingerprint import CacheEntry
 from wengert.compiler.machine.target import start_thread
 from wengert.compiler.machine.translation import Effort, Level, Module, object_code
@@ -69,16 +70,6 @@ if hasattr(os, "register_at_fork") and _llvm_lock is not None:
     os.register_at_fork(before=_hold_locks, after_in_parent=_release_locks, after_in_child=_release_locks)
 
 
-class Build(NamedTuple):
-    """A compiled program as it is kept on disk; `text` is its LLVM text, compressed."""
-
-    program: Program
-    code: tuple[bytes, ...]
-    text: bytes
-    operations: tuple[int, int]
-    seconds: float
-
-
 class NativeProgram:
     """A program in memory. It is called with the leaves of the arguments, and returns those of the result.
 
@@ -101,9 +92,7 @@ class NativeProgram:
         THREADS.value = parallel.num_threads()
         program = with_common_dtypes(build.program)
         self.build, self.is_warm = build._replace(program=program), is_warm
-        addresses = {"wengert.kept": ctypes.addressof(KEPT)}
-        if any(python_objects.PREFIX.encode() in part for part in build.code):  # names are in the code
-            addresses |= python_objects.python_addresses()
+        addresses = {"wengert.kept": ctypes.addressof(KEPT), **python_objects.python_addresses(build.code)}
         if program.uses_threads:
             addresses["wengert.parallel"] = parallel_address()
         if program.blas_functions:
@@ -135,7 +124,7 @@ class NativeProgram:
         text = DECLARE_RUN + entry.write_entry(signature, releases_gil(self.build.program), states)
         code = entry_code(text, Level.USUAL if states.records else Level.QUICK)  # without states it compares and calls
         addresses = {"wengert.active": ACTIVE.ctypes.data, "wengert.changes": CHANGES.ctypes.data}
-        addresses |= {entry.RUN: self.loaded.address(entry.RUN), **python_objects.python_addresses()}
+        addresses |= {entry.RUN: self.loaded.address(entry.RUN), **python_objects.python_addresses([code])}
         loaded = target.Loaded(code, addresses)
         loaded.keep(self.loaded)
         if self.states is not None:
@@ -205,12 +194,12 @@ def load_or_compile(
     stored = kept.load() if kept is not None else None
     if stored is not None:
         with contextlib.suppress(Exception):  # whatever cannot be read is compiled again
-            return NativeProgram(pickle.loads(stored), entry_signature, name, True, uses, states)
+            return NativeProgram(load_build(stored, graph), entry_signature, name, True, uses, states)
     build = compile_graph(graph, updates, rolls, callers, effort)
     program = NativeProgram(build, entry_signature, name, False, uses, states)
     if kept is not None:  # when nothing that the program needs is read from disk any more, which would wait for it
         with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError, RecursionError):
-            kept.store(pickle.dumps(build))
+            kept.store(dump_build(build, graph))
     return program
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,17 +82,29 @@ class Table(NamedTuple):
         key = (self.make.__name__, self.arguments)
         found = _TABLES.get(key)
         if found is None:
-            found = _TABLES[key] = aligned_copy(self.make(*self.arguments))
+            found = _TABLES[key] = align_array(self.make(*self.arguments))
         return found
 
 
-def aligned_copy(array: np.ndarray) -> np.ndarray:
-    """A copy whose address is a multiple of 64 bytes."""
-    memory = np.empty(array.nbytes + 64, np.uint8)
-    start = -memory.ctypes.data % 64
-    out = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+ALIGNMENT = 64
+"""The addresses of tables are multiples of so many bytes, of which no vector has more."""
+
+
+def align_array(array: np.ndarray) -> np.ndarray:
+    """The array if its address is aligned, else a copy."""
+    if array.ctypes.data % ALIGNMENT == 0:
+        return array
+    out = aligned_empty(array.shape, array.dtype)
     out[...] = array
     return out
+
+
+def aligned_empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Memory for an array, at an address that is aligned."""
+    nbytes = prod(shape) * dtype.itemsize
+    memory = np.empty(nbytes + ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT
+    return memory[start : start + nbytes].view(dtype).reshape(shape)
 
 
 class Program(NamedTuple):

@@ -145,13 +145,16 @@ def _add_into(buffer: np.ndarray, t: Any, saved: tuple, params: dict[str, Any]) 
 
 
 def _gather_spec(x: Any, *indices: Any, key: Index) -> Spec:
-    """Indices are examples that take no memory, except for masks, whose count would have to be known."""
+    """Indices are examples that take no memory, except for masks, whose count would have to be known.
+
+    The selection takes memory, so its elements are bytes.
+    """
     if Hole.MASK in key.key:
         return _of_mask(x)
     examples = [np.broadcast_to(np.zeros((), i.dtype), i.shape) for i in indices]
     if 0 in x.shape and any(i.size for i in indices):  # out of bounds is an error of the numbers, not of the shapes
         x = Spec(tuple([max(n, 1) if axis in key.array_axes(x.ndim) else n for axis, n in enumerate(x.shape)]), x.dtype)
-    return Spec(np.broadcast_to(np.zeros((), x.dtype), x.shape)[key.fill(examples)].shape, x.dtype)
+    return Spec(np.broadcast_to(np.zeros((), np.bool), x.shape)[key.fill(examples)].shape, x.dtype)
 
 
 def _scatter_spec(x: Any, *indices: Any, key: Index, shape: tuple[int, ...]) -> Spec:

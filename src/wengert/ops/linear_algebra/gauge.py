@@ -25,8 +25,10 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.devices import DeviceArray
 from wengert.core.errors import user_line
+from wengert.core.infer import example_of, keep_shape
 from wengert.core.kinds import case, keep_params, nondifferentiable
 from wengert.core.levels import bottom_array, iterate_payloads
+from wengert.core.spec import Spec
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.complex_numbers import imag, real
 from wengert.ops.elementwise.predicates import equal, logical_and
@@ -81,6 +83,7 @@ negligible = nondifferentiable(
     is_negligible,
     takes_params=True,
     batch=keep_params,
+    spec=keep_shape(is_negligible),
     cases=(case(np.array([2.0, 1e-17, 0.0])), case((0,))),
     reason=TRUTH,
 )
@@ -89,6 +92,7 @@ _coincident = nondifferentiable(
     are_coincident,
     takes_params=True,
     batch=keep_params,
+    spec=lambda x: Spec((*example_of(x).shape, x.shape[-1]), np.dtype(np.bool)),
     cases=(case(np.array([1.0, 1.0 + 1e-15, 2.0])), case((2, 3))),
     reason=TRUTH,
 )

@@ -15,6 +15,7 @@ from wengert.core.array import UFUNC_METHODS, implements
 from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import PRODUCT
 from wengert.core.foreign_keywords import refuse_keywords
+from wengert.core.infer import keep_shape
 from wengert.core.kinds import case, general, linear, reduction, shift_axis
 from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
@@ -108,6 +109,7 @@ _cumsum = linear(
     lambda x, axis: np.cumsum(x, axis),
     lambda t, axis: flip(cumsum(flip(t, axis), axis), axis),
     batch=shift_axis,
+    spec=keep_shape(lambda x, axis: np.cumsum(x, axis)),
     cases=(case((3,), axis=0), case((2, 3), axis=1), case((0, 2), axis=0)),
 )
 _cumprod = general(
@@ -116,6 +118,7 @@ _cumprod = general(
     _cumprod_transpose,
     jvps=(_cumprod_push,),
     batch=shift_axis,
+    spec=keep_shape(lambda x, axis: np.cumprod(x, axis)),
     cases=(
         case((3,), axis=0),
         case((2, 3), axis=1),

@@ -11,6 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
 from wengert.core.foreign_keywords import refuse_keywords
+from wengert.core.infer import keep_shape
 from wengert.core.kinds import case, nondifferentiable, shift_axis
 from wengert.core.levels import numpy_of
 from wengert.core.native import for_sorting
@@ -26,7 +27,7 @@ __all__ = ["argpartition", "argsort", "lexsort", "partition", "searchsorted", "s
 ORDER = "the result is integer indices"
 
 _argsort = nondifferentiable(
-    "argsort", for_sorting(np.argsort), takes_params=True, batch=shift_axis,
+    "argsort", for_sorting(np.argsort), takes_params=True, batch=shift_axis, spec=keep_shape(np.argsort),
     cases=(case((4, 3), axis=0, kind=None), case((0,), axis=0, kind="stable")), reason=ORDER,
 )  # fmt: skip
 
@@ -70,7 +71,7 @@ _argpartition = nondifferentiable(
     cases=(case((5, 2), kth=(1, 3), axis=0, kind="introselect"),), reason=ORDER,
 )  # fmt: skip
 _searchsorted = nondifferentiable(
-    "searchsorted", np.searchsorted, 2, takes_params=True,
+    "searchsorted", np.searchsorted, 2, takes_params=True, spec=keep_shape(np.searchsorted, operand=1),
     cases=(case(np.array([-1.0, 0.0, 1.0]), (4,), side="left"), case(np.array([0.0, 0.0]), (), side="right")),
     reason=ORDER,
 )  # fmt: skip

@@ -10,6 +10,7 @@ from wengert.core.array import implements
 from wengert.core.devices import device_of, find_device, move
 from wengert.core.errors import TrackedValueError, user_error
 from wengert.core.facts import MOVES, VIEW, Facts
+from wengert.core.infer import keep_shape
 from wengert.core.kinds import case, keep_params, linear, nondifferentiable
 from wengert.core.levels import bottom_array
 from wengert.core.native import for_casts
@@ -23,6 +24,7 @@ _astype = linear(
     lambda t: t,
     conforms=True,
     batch=keep_params,
+    spec=keep_shape(lambda x, dtype: x.astype(dtype)),
     cases=(
         case((3,), dtype=np.dtype(np.float64)),
         case((), dtype=np.dtype(np.float64)),
@@ -35,6 +37,7 @@ _astype_discrete = nondifferentiable(
     lambda x, dtype: x.astype(dtype),
     takes_params=True,
     batch=keep_params,
+    spec=keep_shape(lambda x, dtype: x.astype(dtype)),
     cases=(case((3,), dtype=np.dtype(np.int64)), case((), dtype=np.dtype(np.bool_))),
     reason="integers and booleans do not vary continuously",
     facts=MOVES,

@@ -13,6 +13,7 @@ from wengert.core.array import Array, implements
 from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import MOVES, PART, Facts
 from wengert.core.foreign_keywords import refuse_keywords
+from wengert.core.infer import example_of
 from wengert.core.kinds import case, linear, nondifferentiable, shift_axis
 from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
@@ -44,10 +45,24 @@ def _inside(widths: tuple[tuple[int, int], ...], shape: tuple[int, ...]) -> tupl
     return tuple(slice(before, before + n) for (before, _), n in zip(widths, shape, strict=True))
 
 
+def _padded_shape(shape: tuple[int, ...], widths: tuple[tuple[int, int], ...]) -> tuple[int, ...]:
+    return tuple([before + n + after for (before, after), n in zip(widths, shape, strict=True)])
+
+
 def _in_zeros(x: Any, pad_width: tuple[tuple[int, int], ...]) -> np.ndarray:
-    padded = np.zeros([before + n + after for (before, after), n in zip(pad_width, x.shape, strict=True)], x.dtype)
+    padded = np.zeros(_padded_shape(x.shape, pad_width), x.dtype)
     padded[_inside(pad_width, x.shape)] = x
     return padded
+
+
+def _stacked(*arrays: Spec, axis: int) -> Spec:
+    """The spec of a stack; where shapes do not fit, NumPy's error."""
+    examples = list(map(example_of, arrays))
+    shape, *others = {x.shape for x in examples}
+    if others:
+        return Spec.of(np.stack(examples, axis))
+    axis = normalize_axis_index(axis, len(shape) + 1)
+    return Spec((*shape[:axis], len(arrays), *shape[axis:]), np.result_type(*[x.dtype for x in arrays]))
 
 
 _stack = linear(
@@ -56,6 +71,7 @@ _stack = linear(
     inputs=("*arrays",),
     vjp=lambda t, axis: _unstack(t, axis=axis),
     batch=shift_axis,
+    spec=_stacked,
     cases=(case((2, 3), (2, 3), axis=0), case((), (), (), axis=0), case((2, 3), axis=2), case((0,), (0,), axis=1)),
     facts=MOVES,
 )
@@ -73,6 +89,7 @@ _pad = linear(
     _in_zeros,
     lambda t, x_spec, pad_width: t[_inside(pad_width, x_spec.shape)],
     batch=lambda pad_width: {"pad_width": ((0, 0), *pad_width)},
+    spec=lambda x, pad_width: Spec(_padded_shape(example_of(x).shape, pad_width), x.dtype),
     cases=(case((2, 3), pad_width=((1, 0), (2, 3))), case((), pad_width=()), case((0,), pad_width=((1, 2),))),
     facts=MOVES,
 )

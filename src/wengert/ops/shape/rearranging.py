@@ -14,6 +14,7 @@ from wengert.core.array import implements
 from wengert.core.errors import user_error
 from wengert.core.facts import MOVES, PART, VIEW
 from wengert.core.foreign_keywords import refuse_keywords
+from wengert.core.infer import example_of, keep_shape
 from wengert.core.kinds import case, linear, shift_axes, shift_axis
 from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
@@ -68,6 +69,17 @@ def _roll_elements(x: Any, shift: tuple[int, ...], axis: tuple[int, ...]) -> np.
     return out
 
 
+def _concatenated(*arrays: Spec, axis: int) -> Spec:
+    """The spec of a concatenation; where shapes do not fit, NumPy's error."""
+    examples = list(map(example_of, arrays))
+    axis = normalize_axis_index(axis, examples[0].ndim)
+    rest, *others = {(*x.shape[:axis], *x.shape[axis + 1 :]) for x in examples}
+    if others:
+        return Spec.of(np.concatenate(examples, axis))
+    length = sum([x.shape[axis] for x in examples])
+    return Spec((*rest[:axis], length, *rest[axis:]), np.result_type(*[x.dtype for x in arrays]))
+
+
 _flip: Callable = linear(
     "flip",
     np.flip,
@@ -81,6 +93,7 @@ _roll: Callable = linear(
     _roll_elements,
     lambda t, shift, axis: _roll(t, shift=tuple(-s for s in shift), axis=axis),
     batch=shift_axes,
+    spec=keep_shape(_roll_elements),
     cases=(
         case((5,), shift=(2,), axis=(0,)),
         case((2, 3, 4), shift=(1, -5, 2), axis=(0, 2, 2)),
@@ -107,6 +120,7 @@ _embed_diagonal: Callable = linear(
     _on_diagonal,
     lambda t, offset, axis1, axis2: _diagonal(t, offset=offset, axis1=axis1, axis2=axis2),
     batch=lambda shape, axis1, axis2, n: {"shape": (n, *shape), "axis1": axis1 + 1, "axis2": axis2 + 1},
+    spec=lambda x, shape, **_: Spec(shape, x.dtype),
     cases=(
         case((3,), shape=(3, 4), offset=1, axis1=0, axis2=1),
         case((3, 2), shape=(2, 3, 4), offset=0, axis1=2, axis2=0),
@@ -130,6 +144,7 @@ _concatenate = linear(
         t, bounds=tuple(accumulate(spec.shape[axis] for spec in arrays_spec[:-1])), axis=axis
     ),
     batch=shift_axis,
+    spec=_concatenated,
     cases=(case((2, 3), (1, 3), axis=0), case((2, 1), (2, 0), (2, 3), axis=1), case((2,), axis=0)),
     facts=MOVES,
 )

@@ -15,6 +15,7 @@ import numpy as np
 
 from wengert.core.facts import FLAT
 from wengert.core.foreign_keywords import refuse_keywords
+from wengert.core.infer import keep_shape
 from wengert.core.kinds import case, describe, elementwise, general, nondifferentiable, shift_axes
 from wengert.core.native import for_rows
 from wengert.core.primitive import as_operand
@@ -151,6 +152,7 @@ def _softmax_operation(name: str, impl: Callable[..., Any]) -> Callable[..., Any
         _weights_slope,
         jvps=(_weights_slope,),
         batch=shift_axes,
+        spec=keep_shape(impl),
         cases=(
             case((3,), axis=(0,)),
             case((2, 3), axis=(1,)),

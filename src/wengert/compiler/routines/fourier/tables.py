@@ -7,46 +7,55 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiler.program.program import aligned_empty
+
 TURN = 2 * np.longdouble("3.14159265358979323846264338327950288")
 DTYPES: dict[str, np.dtype] = {"f64": np.dtype("f8"), "f32": np.dtype("f4")}
 
 
 def roots_of_unity(k: Any, n: int) -> np.ndarray:
-    """exp(-2 pi i k / n) for an array of integers, rounded once where long doubles are longer than doubles.
+    """exp(-2 pi i k / n) for an array of integers."""
+    return first_roots_of_unity(n, n)[np.asarray(k) % n]
 
-    The angle is reduced to an eighth of a turn, in units of 1 / (8 n) turns. There it is the sum of two of about
-    sqrt(n) angles each. The root of the larger one, in two doubles, gets a small correction by the other.
+
+def first_roots_of_unity(count: int, n: int) -> np.ndarray:
+    """exp(-2 pi i k / n) for 0 <= k < count <= n, rounded once where long doubles are longer than doubles.
+
+    In units of 1 / (8 n) turns, the angles of a root to the last multiple of a quarter of a turn, or to the next one
+    if that is nearer, are every eighth number from 0, 2, 4 or 6 on. So there are at most four arcs of an eighth of a
+    turn, one if 8 divides n, and the circle consists of them, mirrored.
     """
-    eighths, units = np.divmod(8 * (np.asarray(k, np.int64) % n), n)
-    units = np.where(eighths & 1, n - units, units)
-    step = max(int(n**0.5), 1)
-    coarse, fine = [TURN * np.arange(*bounds) / (8 * n) for bounds in ((0, n + 1, step), (step,))]
-    exact = np.cos(coarse), np.sin(coarse)
-    rounded = [x.astype(float) for x in exact]
-    high, low = np.divmod(units, step)
-    cos, sin = [x[high] for x in rounded]
-    cos_rest, sin_rest = [(x - y).astype(float)[high] for x, y in zip(exact, rounded, strict=True)]
-    sine, versine = [x.astype(float)[low] for x in (np.sin(fine), 2 * np.sin(fine / 2) ** 2)]
-    x, y = cos + (cos_rest - (cos * versine + sin * sine)), sin + (sin_rest + (cos * sine - sin * versine))
-    is_steep = (eighths + 1) & 2 != 0
-    out = np.empty(eighths.shape, complex)
-    out.real = np.where(is_steep, y, x) * np.where((eighths + 2) & 4, -1.0, 1.0)
-    out.imag = np.where(is_steep, x, y) * np.where(eighths & 4, 1.0, -1.0)
+    eighths = range(-(-8 * count // n))
+    bounds = [min(-(-i * n // 8), count) for i in range(len(eighths) + 1)]
+    first_angles = [(8 * bounds[i] - i * n, (i + 1) * n - 8 * (bounds[i + 1] - 1))[i % 2] for i in eighths]
+    starts = sorted({angle % 8 for angle in first_angles})
+    arcs = dict(zip(starts, sines_of_arcs(starts, n), strict=True))
+    out = np.empty(count, complex)
+    for i, begin, end, angle in zip(eighths, bounds, bounds[1:], first_angles, strict=False):
+        cos, sin = arcs[angle % 8][:, angle // 8 : angle // 8 + end - begin][:, :: (1, -1)[i % 2]]
+        x, y = (sin, cos) if (i + 1) & 2 else (cos, sin)
+        np.multiply(x, -1.0 if (i + 2) & 4 else 1.0, out=out.real[begin:end])
+        np.multiply(y, 1.0 if i & 4 else -1.0, out=out.imag[begin:end])
     return out
 
 
-def all_roots(n: int) -> np.ndarray:
-    """All roots of unity exp(-2 pi i k / n). An eighth of them is computed, if they are in eighths."""
-    if n % 8:
-        return roots_of_unity(np.arange(n), n)
-    eighth = roots_of_unity(np.arange(n // 8 + 1), n)
-    cos = np.concatenate([eighth.real, -eighth.imag[-2::-1]])  # of a quarter of a turn
-    sin = cos[:0:-1]
-    cos = cos[:-1]
-    out = np.empty(n, complex)
-    out.real = np.concatenate([cos, -sin, -cos, sin])
-    out.imag = np.concatenate([-sin, -cos, sin, cos])
-    return out
+def sines_of_arcs(starts: Sequence[int], n: int) -> np.ndarray:
+    """Cosines and sines of the angles start + 8 j up to n, in units of 1 / (8 n) turns, for each start.
+
+    An angle is the sum of two of about sqrt(n / 8) angles each. The root of the larger one, in two doubles, gets a
+    small correction by the other.
+    """
+    step = max(int((n / 8) ** 0.5), 1)
+    coarse = np.add.outer(starts, np.arange(0, n + 1, 8 * step)) * TURN / (8 * n)
+    fine = np.arange(0, 8 * step, 8) * TURN / (8 * n)
+    exact = [x[..., None] for x in (np.cos(coarse), np.sin(coarse))]
+    cos, sin = rounded = [x.astype(float) for x in exact]
+    cos_rest, sin_rest = [(x - y).astype(float) for x, y in zip(exact, rounded, strict=True)]
+    sine, versine = [x.astype(float) for x in (np.sin(fine), 2 * np.sin(fine / 2) ** 2)]
+    out = np.empty((len(starts), 2, coarse.shape[1], step))
+    np.add(cos, cos_rest - (cos * versine + sin * sine), out=out[:, 0])
+    np.add(sin, sin_rest + (cos * sine - sin * versine), out=out[:, 1])
+    return out.reshape(len(starts), 2, -1)
 
 
 def parts(z: np.ndarray, kind: str) -> np.ndarray:
@@ -61,17 +70,22 @@ def pass_roots(radix: int, m: int, kind: str) -> np.ndarray:
 
 def first_roots(count: int, n: int, kind: str) -> np.ndarray:
     """The first roots of unity, interleaved."""
-    return parts(roots_of_unity(np.arange(count), n), kind)
+    return parts(first_roots_of_unity(count, n), kind)
 
 
 def between_roots(rows: int, columns: int, order: Sequence[int], kind: str) -> np.ndarray:
-    """The factors between the two steps of a long transform, in blocks: one for each vector of columns."""
+    """The factors between the two steps of a long transform, in blocks: one for each vector of columns.
+
+    Block by block, since memory that is used for the first time takes longer than the arithmetic.
+    """
     lanes = len(order)
     starts = np.minimum(np.arange(0, columns, lanes), columns - lanes)
-    column = starts[:, None] + np.asarray(order)
-    z = all_roots(rows * columns)[np.arange(rows)[:, None] * column[:, None, :]]
-    out = np.empty((*z.shape[:-1], 2, lanes), DTYPES[kind])
-    out[..., 0, :], out[..., 1, :] = z.real, z.imag
+    roots = first_roots_of_unity(rows * columns, rows * columns)
+    row = np.arange(rows)[:, None]
+    out = aligned_empty((len(starts), rows, 2, lanes), DTYPES[kind])
+    for block, column in zip(out, starts[:, None] + np.asarray(order), strict=True):
+        z = roots[row * column]
+        block[:, 0], block[:, 1] = z.real, z.imag
     return out
 
 

@@ -21,7 +21,7 @@ from wengert.compiler.forms.prepare import prepare_for_device
 from wengert.compiler.machine import target
 from wengert.compiler.machine.translation import object_code
 from wengert.compiler.program.memory_plan import Pointers
-from wengert.compiler.program.program import aligned_copy
+from wengert.compiler.program.program import aligned_empty
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, Type
 from wengert.compiler.targets.device_module import module_text, translate
@@ -106,7 +106,7 @@ class Emulator:
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> ndarray:
         """An array full of numbers that nothing should read."""
-        out = aligned_copy(np.empty(shape, dtype))
+        out = aligned_empty(shape, np.dtype(dtype))
         out.reshape(-1).view(np.uint8)[...] = 0x5A
         return ndarray(out)
 
@@ -148,7 +148,10 @@ class Emulated:
 
 def to_device(x: Any, dtype: np.dtype) -> ndarray:
     """A contiguous array at an address from which threads can read several numbers at once."""
-    return ndarray(aligned_copy(np.asarray(x._numbers if isinstance(x, ndarray) else x, dtype)))
+    numbers = np.asarray(x._numbers if isinstance(x, ndarray) else x, dtype)
+    out = aligned_empty(numbers.shape, numbers.dtype)
+    out[...] = numbers
+    return ndarray(out)
 
 
 class EmulatedBackend:

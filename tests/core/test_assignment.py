@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 import numpy as np
@@ -37,6 +38,20 @@ def test_the_error_says_what_to_do(transform, dtype):
         transform(lambda x: filled(x, dtype))(1.5)
     assert error.value.__cause__ is None
     assert "filled" in [entry.name for entry in error.traceback]
+
+
+def test_garbage_that_is_collected_meanwhile_keeps_the_error():
+    before, called = gc.get_threshold(), []
+    gc.callbacks.append(lambda phase, info: called.append(phase))  # as a finalizer, a call at any time
+    try:
+        for threshold in range(1, 30):
+            gc.set_threshold(threshold)
+            with pytest.raises(wg.TrackedValueError, match="Assignment to an element of a plain ndarray"):
+                filled(wg.tensor(1.5, requires_grad=True))
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.pop()
+    assert called
 
 
 def test_where_the_source_is_read():

@@ -31,5 +31,11 @@ def raise_in(frame: FrameType, error: Exception) -> None:
         if event == "exception" and argument[1].__cause__ is error:
             raise error.with_traceback(argument[2]) from None
 
+    start = frame.f_lasti
+
+    def end_tracing(*_: Any) -> None:
+        if frame.f_lasti != start:  # else a finalizer is called, during the assignment
+            sys.settrace(None)
+
     frame.f_trace = replace_error
-    sys.settrace(lambda frame, event, argument: sys.settrace(None))
+    sys.settrace(end_tracing)

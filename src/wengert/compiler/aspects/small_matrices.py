@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from wengert.compiler.forms.lowering import LARGEST_TRIANGLE, MatrixFunction
-from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.small_matrices import eigenvalues, elimination, reflections, triangles
 from wengert.graph.ir import Operation
 
@@ -50,11 +49,6 @@ def eigh_flops(node: Operation) -> int:
     return 2 * n * n * n + 10 * n * n
 
 
-def eigh_vectors(node: Operation) -> int:
-    """Two, as sweeps are chains of roots and quotients; not of large matrices in short vectors, which take longer."""
-    return 2 if order(node) <= 5 or vector_bytes() >= 32 else 1
-
-
 ALWAYS = lambda node: True
 
 SOLVE = MatrixFunction(elimination.write_solve, solution_flops, operands=2, may_fail=ALWAYS)
@@ -93,5 +87,5 @@ EIGH = MatrixFunction(
     eigenvalues.write_eigh,
     eigh_flops,
     may_fail=lambda node: order(node) > 1,
-    vectors=eigh_vectors,
+    vectors=lambda node: 2 if order(node) <= 5 else 1,  # two of larger ones gain a tenth, but take long to compile
 )

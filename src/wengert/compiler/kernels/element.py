@@ -75,6 +75,18 @@ class Elements(ElementSources):
         self.factorizations.clear()
         self.blocks.clear()
 
+    def forget_along(self, counter: Counter) -> None:
+        """Forget what depends on a counter, whose value changes within a block."""
+        self.known = {
+            (node, position): value
+            for (node, position), value in self.known.items()
+            if all(c is not counter for index in position for c, _ in index.terms)
+        }
+        self.affine_values.clear()
+        self.splats.clear()
+        self.factorizations.clear()
+        self.blocks.clear()
+
     def at(self, node: Node, position: Position) -> Lanes:
         """The element of a node at a position: one lane if that does not depend on the vector's counter."""
         known = self.known

@@ -35,8 +35,7 @@ from wengert.compiler.targets.device_module import (
 from wengert.compiler.targets.device_program import DeviceProgram, DeviceWriter, Launches
 from wengert.compiler.targets.device_report import DeviceBuild, DeviceReport
 from wengert.compiler.targets.device_run import LoadedProgram, launches_of
-from wengert.compiler.targets.grid_plan import VECTOR_BYTES
-from wengert.compiler.targets.thread_block import PARAMETER_BYTES, THREADS, ThreadBlock
+from wengert.compiler.targets.thread_block import PARAMETER_BYTES, THREADS, VECTOR_BYTES, ThreadBlock
 from wengert.core.devices import LIBRARIES
 from wengert.core.errors import user_error
 from wengert.core.spec import Spec

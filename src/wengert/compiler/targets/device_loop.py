@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from wengert.compiler.targets.device_program import LoopStep
-from wengert.compiler.targets.grid_plan import VECTOR_BYTES
+from wengert.compiler.targets.thread_block import VECTOR_BYTES
 from wengert.core.spec import Spec
 
 if TYPE_CHECKING:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 from wengert.compiler.forms.lowering import Reduction, lowering_of
 from wengert.compiler.kernels.accumulators import Accumulators, accumulator_type, piece_address
 from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loops import KernelLoops
-from wengert.compiler.program.memory_plan import Memory
+from wengert.compiler.program.memory_plan import POINTER, Memory
 from wengert.compiler.schedule.affine import Affine, lane_stride
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
@@ -18,7 +19,14 @@ from wengert.compiler.simd.lane_operations import any_lane, load_element, store_
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.compiler.targets.grid_plan import SERIAL, GridPlan, power_above
-from wengert.compiler.targets.thread_block import THREADS, DeviceKernel, ThreadBlock, ThreadVariable, make_pointers
+from wengert.compiler.targets.thread_block import (
+    THREADS,
+    VECTOR_BYTES,
+    DeviceKernel,
+    ThreadBlock,
+    ThreadVariable,
+    make_pointers,
+)
 from wengert.graph.ir import Operation
 
 NARROW = 1 << 31
@@ -26,25 +34,39 @@ NARROW = 1 << 31
 
 
 class GridElements(Elements):
-    """The elements of a kernel for a GPU. In a flat loop, a thread reads and writes whole vectors."""
+    """The elements of a kernel for a GPU. Neighbours are read and written at once where their address allows it."""
 
     has_lapack = False
 
     def read_memory(self, base: Lanes, index: Affine, type: Type, is_overwritten: bool) -> Lanes:
         stride, lanes = lane_stride(index)
-        if not self.is_flat or lanes == 1 or stride != 1:
+        if lanes > 1 and stride != 1:
             return super().read_memory(base, index, type, is_overwritten)
-        address, vector = self.code.offset(base, self.evaluate(index, False), type), Type(type.kind, lanes)
-        return load_element(self.code, address, vector, lanes * type.bits // 8, is_overwritten)
+        address = self.code.offset(base, self.evaluate(index, False), type)
+        return load_element(
+            self.code, address, Type(type.kind, lanes), self.alignment(base, index, type), is_overwritten
+        )
 
     def write_memory(self, base: Lanes, index: Affine, value: Lanes) -> None:
         stride, lanes = lane_stride(index)
-        if not self.is_flat or lanes == 1 or stride != 1:
+        if lanes > 1 and stride != 1:
             super().write_memory(base, index, value)
             return
         value = self.splat(value.to(value.type.in_memory.kind), lanes)
         address = self.code.offset(base, self.evaluate(index, False), value.type)
-        store_element(value, address, lanes * value.type.bits // 8)
+        store_element(value, address, self.alignment(base, index, value.type))
+
+    def alignment(self, base: Lanes, index: Affine, type: Type) -> int:
+        """The largest power of two that divides the address of an element, at most the bytes that are read at once."""
+        is_one_number = type.is_complex or type.parts == 1
+        if not is_one_number or not base.text.startswith(POINTER):
+            return type.align  # several numbers, or not the beginning of an array
+        step = index.constant
+        for counter, k in index.terms:
+            value = self.counters[counter].text
+            step = step + k * int(value) if value.isdigit() else math.gcd(step, k * counter.lanes)
+        size = step * type.bits // 8
+        return min(size & -size, VECTOR_BYTES) if size else VECTOR_BYTES
 
 
 class GridWriter(KernelLoops):
@@ -68,19 +90,34 @@ class GridWriter(KernelLoops):
             else:
                 number, elements.counters[self.plan.counters[axis]] = divide(number, n, below)
 
-    def fold_steps(self, sums: Accumulators, first: Lanes, step: int, unrolled: int) -> None:
+    def place_in_tile(self, k: int) -> None:
+        """Set the counter of the axis along which a thread has all elements."""
+        if self.grid.tile_axis is not None:
+            counter = self.plan.counters[self.grid.tile_axis]
+            self.elements.counters[counter] = self.code.constant(k, I64)
+            self.elements.forget_along(counter)
+
+    def write_tile(self, sums: Sequence[Accumulators | None]) -> None:
+        """Write the body for each element that a thread has, whose sums are these."""
+        for k, own in enumerate(sums):
+            self.place_in_tile(k)
+            self.write_body(own)
+
+    def fold_steps(self, sums: Sequence[Accumulators], first: Lanes, step: int, unrolled: int) -> None:
         """Fold every so-many-th element from the first one on; several are read at once."""
         code, reduced, slot = self.code, self.grid.reduced, self.code.variable(I64, first)
         if unrolled > 1:
             with code.loop(first, reduced - (unrolled - 1) * step, unrolled * step) as r:
-                with sums.gather():
+                with ExitStack() as gathered:
+                    for own in sums:
+                        gathered.enter_context(own.gather())
                     for k in range(unrolled):
                         self.place(self.plan.reduced_axes, r + k * step if k else r)
-                        self.write_body(sums)
+                        self.write_tile(sums)
                 code.store(r + unrolled * step, slot)
         with code.loop(code.load(slot, I64), reduced, step) as r:
             self.place(self.plan.reduced_axes, r)
-            self.write_body(sums)
+            self.write_tile(sums)
 
     def keep_sums(self, sums: Accumulators) -> list[ThreadVariable]:
         """Variables with what each thread has folded."""
@@ -122,26 +159,29 @@ class GridKernelWriter(GridWriter):
         plan, code, block = self.grid, self.code, self.block
         with block.phase() as thread:
             item, member = self.find_item(thread)
-            sums = Accumulators(plan, self.elements, self.kernel.reductions, plan.axes)
+            sums = self.make_sums()
             with code.when(item < plan.items):
                 piece, kept = self.find_piece(item)
                 self.place(plan.kept_axes, kept)
-                if self.kernel.reductions:
-                    self.accumulate(sums, piece, member)
+                if sums:
+                    self.fold_steps(sums, piece * plan.width + member, plan.width * plan.pieces, plan.unrolled)
                 else:
-                    self.write_body(None)
+                    self.write_tile([None] * plan.tile)
                 self.elements.forget()
-            variables = self.keep_sums(sums)
+            variables = [self.keep_sums(own) for own in sums]
             self.report_failures()
-        self.fold_sums(sums, variables, plan.width)
-        if variables:
+        for own, totals in zip(sums, variables, strict=True):
+            self.fold_sums(own, totals, plan.width)
+        if sums:
             with block.exchange() as thread:
                 item, member = self.find_item(thread)
                 with code.when((item < plan.items) & member.eq(0)):
                     piece, kept = self.find_piece(item)
                     self.place(plan.kept_axes, kept)
-                    for variable, found in zip(variables, sums.all, strict=True):
-                        self.store_sum(sums, found.node, found.kept, variable.load(), piece)
+                    for k, (own, totals) in enumerate(zip(sums, variables, strict=True)):
+                        self.place_in_tile(k)
+                        for variable, found in zip(totals, own.all, strict=True):
+                            self.store_sum(own, found.node, found.kept, variable.load(), piece)
         what = f"{list(plan.domain)} -> {', '.join(repr(node.spec) for node in self.kernel.roots)}"
         main = DeviceKernel(self.name, code, plan.blocks, plan.nbytes, what, plan.resident if code.calls else 0)
         return [main, *self.combinations()]
@@ -159,10 +199,12 @@ class GridKernelWriter(GridWriter):
             return item.like(0), item
         return divide(item, plan.kept, plan.items)
 
-    def accumulate(self, sums: Accumulators, piece: Lanes, member: Lanes) -> None:
-        """Fold every so-many-th element."""
-        plan = self.grid
-        self.fold_steps(sums, piece * plan.width + member, plan.width * plan.pieces, plan.unrolled)
+    def make_sums(self) -> list[Accumulators]:
+        """The sums of each element that a thread has; none if there are no reductions."""
+        reductions, plan = self.kernel.reductions, self.grid
+        if not reductions:
+            return []
+        return [Accumulators(plan, self.elements, reductions, plan.axes) for _ in range(plan.tile)]
 
     def store_sum(self, sums: Accumulators, node: Operation, kept: tuple, value: Lanes, piece: Lanes) -> None:
         """Store a reduction, or that of a piece."""

@@ -11,21 +11,22 @@ from __future__ import annotations
 
 import math
 
+from wengert.compiler.forms.classify import Form
 from wengert.compiler.forms.lowering import Reduction, RunningReduction, lowering_of
 from wengert.compiler.kernels.accumulators import accumulator_type
-from wengert.compiler.kernels.loop_plan import LoopPlan, strided_counts
+from wengert.compiler.kernels.loop_plan import LoopPlan
+from wengert.compiler.schedule.affine import flat_index
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.simd.vector_functions import COST
-from wengert.compiler.targets.thread_block import THREADS
+from wengert.compiler.targets.thread_block import THREADS, VECTOR_BYTES, WARP
+from wengert.compiler.targets.thread_order import Access, OrderSearch
 from wengert.graph.ir import Node
 
 ENOUGH = 1 << 18
 """So many threads keep a device busy: a reduction to fewer elements is cut into pieces."""
-VECTOR_BYTES = 16
-"""The bytes that a thread reads and writes at once."""
 SERIAL = 8
-"""The number of elements that a thread folds, at the least, before others help."""
+"""The number of elements that a thread folds, at the least, before others help, unless a few take long."""
 UNROLLED = 4
 """The number of steps of a reduction whose elements are read at once, if they call no functions."""
 GATHERED = 8
@@ -41,19 +42,49 @@ class GridPlan(LoopPlan):
         super().__init__(kernel, schedule)
         last = lambda axes: sorted(axes, key=lambda axis: axis == self.along)
         self.kept_axes, self.reduced_axes = last(self.kept_axes), last(self.reduced_axes)
+        self.tile = 1
+        if self.tile_axis is not None:
+            self.kept_axes.remove(self.tile_axis)
+            self.tile = self.domain[self.tile_axis]
         self.kept = math.prod([self.domain[axis] for axis in self.kept_axes]) // self.lanes
         self.reduced = math.prod([self.domain[axis] for axis in self.reduced_axes])
         self.width, self.pieces = self.choose_threads()
 
     def choose_vector(self, lanes: int) -> tuple[int | None, int]:
-        """The axis of neighbouring threads, and lanes in a flat loop: each thread reads and writes 16 bytes, or 8."""
-        axes = [i for i in range(self.outer, len(self.domain)) if self.domain[i] > 1]
-        strided = strided_counts(self.memory_indices(), len(self.domain)) if len(axes) > 1 else [0] * len(self.domain)
-        self.along = min(axes, key=lambda i: (strided[i], -i), default=len(self.domain) - 1)
-        if not self.is_flat or self.kernel.reductions or self.fewest_lanes:
+        """The order of threads, and lanes: where it can, a thread reads and writes 16 bytes at once, or 8."""
+        inner = [axis for axis in range(self.outer, len(self.domain)) if self.domain[axis] > 1]
+        search = OrderSearch(
+            self.domain, inner, self.axes, self.memory_accesses() if len(inner) > 1 else [], self.serial
+        )
+        self.along, self.tile_axis = order = search.find_order()
+        if self.outer or self.kernel.scatters or self.fewest_lanes:
             return None, 1
+        lanes = self.choose_lanes()
+        if lanes == 1 and len(inner) > 1 and not self.is_running and self.cost <= LONG_BODY:
+            self.along, self.tile_axis = search.find_tiles(order)
+        return (self.along, lanes) if lanes > 1 else (None, 1)
+
+    def choose_lanes(self) -> int:
+        """The number of neighbours that a thread reads and writes at once."""
         lanes = (VECTOR_BYTES if self.is_short else VECTOR_BYTES // 2) // self.widest
-        return (0, lanes) if lanes > 1 and self.domain[0] % lanes == 0 else (None, 1)
+        if lanes < 2 or self.kernel.reductions or not self.domain or self.domain[self.along] % lanes:
+            return 1
+        return lanes if self.is_flat or self.reads_vectors(lanes) else 1
+
+    def reads_vectors(self, lanes: int) -> bool:
+        """Whether lanes along the axis of neighbouring threads are one element, or neighbours at an aligned address."""
+        for index, _ in self.memory_accesses():
+            steps = {counter.axis: k for counter, k in index.terms}
+            step = steps.pop(self.along, 0)
+            if step not in (0, 1) or (step and any(k % lanes for k in (index.constant, *steps.values()))):
+                return False
+        return all(self.schedule.forms[node] in (Form.ELEMENT, Form.VIEW) for node in self.computed_nodes)
+
+    def memory_accesses(self) -> list[Access]:
+        """What the body of the kernel reads and writes."""
+        written = [(node, position) for node in self.kernel.maps for position in self.stored_positions(node)]
+        read = [element for element in self.requested_elements() if self.sources.is_stored(element[0])]
+        return [Access(flat_index(position, node.shape), node.dtype.itemsize) for node, position in written + read]
 
     @property
     def widest(self) -> int:
@@ -69,9 +100,11 @@ class GridPlan(LoopPlan):
         """The number of threads for one element of a reduction in a block, and the number of pieces."""
         if not self.kernel.reductions or not self.reduced or not self.kept:
             return 1, 1
-        width = min(power_above(-(-self.reduced // SERIAL)), THREADS) if self.along in self.reduced_axes else 1
-        most = -(-self.reduced // (width * SERIAL))
-        return width, max(min(most, -(-ENOUGH // (self.kept * width))), 1)
+        width = min(power_above(-(-self.reduced // self.serial)), THREADS) if self.along in self.reduced_axes else 1
+        if self.is_running:  # states are expensive to combine
+            width = min(width, max(power_above(-(-ENOUGH // self.kept)), WARP))
+        most = -(-self.reduced // (width * self.serial))
+        return width, max(min(most, ENOUGH // (self.kept * width)), 1)
 
     @property
     def cost(self) -> int:
@@ -82,6 +115,11 @@ class GridPlan(LoopPlan):
     def is_short(self) -> bool:
         """Whether a thread does little for one element."""
         return self.cost <= SHORT_BODY
+
+    @property
+    def serial(self) -> int:
+        """The number of elements that a thread folds at the least."""
+        return SERIAL if self.is_short or math.prod(self.domain) >= ENOUGH else 1
 
     @property
     def resident(self) -> int:
@@ -99,7 +137,8 @@ class GridPlan(LoopPlan):
         """The number of steps that are written out, where a thread folds every so-many-th element."""
         if self.is_running:
             return GATHERED if self.reduced >= GATHERED * step else 1
-        return UNROLLED if self.cost < COST and self.reduced >= UNROLLED * step else 1
+        steps = UNROLLED if self.tile == 1 else UNROLLED // 2  # the elements of a tile are in registers, too
+        return steps if self.cost < COST and self.reduced >= steps * step else 1
 
     @property
     def is_running(self) -> bool:

@@ -126,7 +126,7 @@ class GridRowWriter:
             row, member = self.find_row(writer, thread)
             sums = Accumulators(plan, writer.elements, part.reductions, plan.axes)
             with code.when(row < count):
-                writer.fold_steps(sums, member, width, plan.unrolled_steps(width))
+                writer.fold_steps([sums], member, width, plan.unrolled_steps(width))
             writer.elements.forget()
             variables = writer.keep_sums(sums)
             writer.report_failures()

@@ -20,6 +20,8 @@ from wengert.graph.ir import Node
 
 THREADS, WARP = 256, 32
 """The threads of a block, and those that run in step and exchange registers."""
+VECTOR_BYTES = 16
+"""The bytes that a thread reads and writes at once; arrays begin at multiples of them."""
 PARAMETER_BYTES = 4096
 """The most bytes that a kernel takes by value."""
 I32 = Type("i32")

@@ -1,0 +1,114 @@
+"""The order of threads: the axis along which neighbouring threads are neighbours, and what each of them has.
+
+The threads of a warp read at once. A read takes as many turns as it touches lines of the cache: one if all threads read
+the same element, two for 32 neighbours in double precision, and up to 32 where they are apart. A thread may have all
+elements along a short axis, its *tile*: what does not depend on that axis is then read once for all of them. Of all
+orders, the one with the fewest turns for an element is chosen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from wengert.compiler.schedule.affine import Affine
+from wengert.compiler.targets.thread_block import WARP
+
+CACHE_LINE = 128
+"""The bytes that a warp reads or writes in one turn."""
+LONGEST_TILE = 16
+"""The most elements that a thread has."""
+FEWEST_THREADS = 1 << 15
+"""A device is not busy with fewer: then threads have one element each."""
+WORTHWHILE = 0.7
+"""A tile must take at most so many of the turns without it, because it takes registers, too."""
+
+
+class Access(NamedTuple):
+    """Where a kernel reads or writes memory for each element: an index among numbers of so many bytes."""
+
+    at: Affine
+    itemsize: int
+
+
+class ThreadOrder(NamedTuple):
+    """The axis along which neighbouring threads are neighbours, and the axis whose elements each thread has all."""
+
+    along: int
+    tile_axis: int | None = None
+
+
+class OrderSearch:
+    """The orders of the threads of one kernel, and the turns that they take.
+
+    `inner` are the axes of its loops, and `reduced` those of them that are reduced; `serial` terms are folded by one
+    thread, at the least.
+    """
+
+    def __init__(
+        self,
+        domain: Sequence[int],
+        inner: Sequence[int],
+        reduced: Sequence[int],
+        accesses: Sequence[Access],
+        serial: int,
+    ):
+        self.domain, self.inner, self.reduced, self.serial = domain, inner, reduced, serial
+        self.accesses: dict[tuple[tuple[int, ...], int], int] = {}  # coefficients and bytes, and how often they are
+        for index, itemsize in accesses:
+            coefficients = [0] * len(domain)
+            for counter, k in index.terms:
+                coefficients[counter.axis] = k
+            key = tuple(coefficients), itemsize
+            self.accesses[key] = self.accesses.get(key, 0) + 1
+
+    def find_order(self) -> ThreadOrder:
+        """The order with the fewest turns, without tiles; of equal ones, that along the last axis."""
+        orders = [ThreadOrder(axis) for axis in reversed(self.inner) if self.domain[axis] > 1]
+        return min(orders, key=self.turns) if len(orders) > 1 else (*orders, ThreadOrder(len(self.domain) - 1))[0]
+
+    def find_tiles(self, plain: ThreadOrder) -> ThreadOrder:
+        """The order with the fewest turns, with tiles if they are worthwhile beside a plain one."""
+        best = min(self.tiled_orders(), key=self.turns, default=plain)
+        return best if self.turns(best) <= WORTHWHILE * self.turns(plain) else plain
+
+    def tiled_orders(self) -> Iterator[ThreadOrder]:
+        """Orders with tiles of a few elements, which leave enough threads."""
+        kept = [axis for axis in self.inner if axis not in self.reduced and self.domain[axis] > 1]
+        elements = math.prod([self.domain[axis] for axis in self.inner])
+        terms = min(math.prod([self.domain[axis] for axis in self.reduced]), self.serial)
+        for tile_axis in kept:
+            length = self.domain[tile_axis]
+            if length <= LONGEST_TILE and elements // (terms * length) >= FEWEST_THREADS:
+                yield from [ThreadOrder(axis, tile_axis) for axis in reversed(kept) if axis != tile_axis]
+
+    def turns(self, order: ThreadOrder) -> float:
+        """The turns of a warp for one element of each thread; what does not depend on terms is read once for all."""
+        positions = self.positions(order)
+        length = 1 if order.tile_axis is None else self.domain[order.tile_axis]
+        terms = min(math.prod([self.domain[axis] for axis in self.reduced]), self.serial)
+        total = 0.0
+        for (coefficients, itemsize), count in self.accesses.items():
+            offsets = sum((k * positions[axis] for axis, k in enumerate(coefficients) if k), start=np.zeros(WARP, int))
+            lines = len(np.unique(offsets * itemsize // CACHE_LINE))
+            is_for_each_term = any(coefficients[axis] for axis in self.reduced)
+            is_for_each_element = order.tile_axis is not None and coefficients[order.tile_axis] != 0
+            total += count * lines * (length if is_for_each_element else 1) / (1 if is_for_each_term else terms)
+        return total / length
+
+    def positions(self, order: ThreadOrder) -> list[np.ndarray]:
+        """The counters of the threads of a warp, for each axis."""
+        kept = [axis for axis in self.inner if axis not in self.reduced and axis != order.tile_axis]
+        fastest = [order.along, *[axis for axis in reversed(kept) if axis != order.along]]
+        numbers, found = np.arange(WARP), [np.zeros(WARP, int) for _ in self.domain]
+        for axis in fastest:
+            n = self.domain[axis]
+            if axis in self.reduced:
+                n = -(-n // self.serial)
+                n = 1 << max(n - 1, 0).bit_length()
+            found[axis] = numbers % n
+            numbers = numbers // n
+        return found

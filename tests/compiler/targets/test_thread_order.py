@@ -22,7 +22,7 @@ def search(domain, reduced, *reads):
     """The search for a kernel that reads arrays with these axes of its domain."""
     position = loop_position(domain)
     accesses = [Access(flat_index([position[i] for i in axes], [domain[i] for i in axes]), 8) for axes in reads]
-    return OrderSearch(domain, range(len(domain)), reduced, accesses, 8)
+    return OrderSearch(domain, range(len(domain)), reduced, accesses, 8, 0)
 
 
 def test_neighbours_in_memory_are_neighbouring_threads():

@@ -111,11 +111,10 @@ def add_up(terms: Sequence[Lanes]) -> Lanes:
 def start_logsumexp(terms: Sequence[Lanes]) -> RunningState:
     """The largest term, and the sum of the exponentials of the distances to it."""
     if len(terms) == 1:
-        (x,) = terms
-        return RunningState(x, select(x > -math.inf, x.like(1.0), select(x.is_nan(), x, 0.0)))
+        return RunningState(terms[0], terms[0].like(1.0))
     largest = reduce(larger_or_nan, terms)
-    offset = select(largest > -math.inf, largest, 0.0)
-    return RunningState(largest, add_up([call("exp", x - offset) for x in terms]))
+    offset = select(largest > -math.inf, largest, 0.0)  # else the sum would be NaN
+    return RunningState(largest, add_up([call("exp.decay", x - offset) for x in terms]))
 
 
 def combine_logsumexp(x: RunningState, y: RunningState) -> RunningState:
@@ -123,16 +122,15 @@ def combine_logsumexp(x: RunningState, y: RunningState) -> RunningState:
     (first, total), (second, other) = x.parts, y.parts
     is_first = first >= second
     distance = select(is_first, second - first, first - second)
-    scale = call("exp", select(first.eq(second), 0.0, distance))  # also of two infinities
+    scale = call("exp.decay", select(first.eq(second), 0.0, distance))  # also of two infinities
     larger, smaller = select(is_first, total, other), select(is_first, other, total)
     return RunningState(larger_or_nan(first, second), fma(smaller, scale, larger))
 
 
 def end_logsumexp(state: RunningState) -> Lanes:
-    """The result: infinite if a term is, and -inf if all are."""
+    """The result: that of the largest term if it is not finite, and the sum is any number."""
     largest, total = state.parts
-    offset = select(largest > -math.inf, largest, 0.0)
-    return select(largest.eq(math.inf), largest, call("log", total) + offset)
+    return select(largest.abs() < math.inf, call("log", total) + largest, largest)
 
 
 lowering.enter(

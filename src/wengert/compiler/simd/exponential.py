@@ -140,6 +140,13 @@ def exp_wide(x: Lanes) -> Lanes:
     return select(x <= bounds.largest, result, x + math.inf)
 
 
+@vector_function("exp.decay")
+def exp_decay(x: Lanes) -> Lanes:
+    """e^x for x <= 0, at least 1e-307 (f32: 1e-37): for terms beside 1, without a branch. Of NaN it is any number."""
+    parts = reduce_argument(at_least(x, RANGES[x.type.kind].subnormal + 1.0))
+    return (parts.mantissa().value().bits() + parts.n).floats()
+
+
 @vector(exponential.exp2)
 def exp2(x: Lanes) -> Lanes:
     """2^x."""

@@ -78,12 +78,12 @@ class CudaKernels:
     def launch(self, group: int, table: list[int]) -> None:
         """Launch a group of kernels on the current stream."""
         stream = cupy.cuda.get_current_stream().ptr
-        if self.by_value:
-            self.table[:] = table
-            self.only(stream)  # which copies the table, before another thread of Python runs
-            return
         with self.lock:
-            self.launch_group(group, table, stream)
+            if self.by_value:
+                self.table[:] = table
+                self.only(stream)  # which copies the table
+            else:
+                self.launch_group(group, table, stream)
 
     def launch_group(self, group: int, table: list[int], stream: int) -> None:
         """Launch a group of kernels that read the table in the device's memory."""
@@ -218,7 +218,7 @@ def build_program(graph: Program, capability: str, rolls: bool) -> DeviceBuild:
 class CudaBackend:
     """The GPUs that CuPy knows."""
 
-    number_of = staticmethod(lambda array: array.device.id)
+    number_of = staticmethod(lambda array: array.data.device_id)
     address_of = staticmethod(lambda array: array.data.ptr)
     compile = staticmethod(CudaProgram)
 

@@ -38,6 +38,19 @@ class NodeParameters(ctypes.Structure):
     ]
 
 
+class LaunchConfiguration(ctypes.Structure):
+    """How a kernel is launched, as the driver describes it."""
+
+    _fields_ = [
+        ("grid", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("shared", ctypes.c_uint),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.c_void_p),
+        ("attribute_count", ctypes.c_uint),
+    ]
+
+
 class Usage(NamedTuple):
     """What a thread of a kernel needs: registers, and bytes of local memory; a block: bytes of shared memory."""
 
@@ -118,15 +131,19 @@ class Launch:
     """A kernel with its number of blocks and threads, and the addresses of its arguments."""
 
     def __init__(self, function: int, blocks: int, threads: int, *arguments: int):
-        self.function, self.blocks, self.threads = ctypes.c_void_p(function), blocks, threads
+        self.function, self.blocks, self.threads = function, blocks, threads
         self.arguments = (ctypes.c_void_p * len(arguments))(*arguments)
         self.address = ctypes.addressof(self.arguments)
-        self.call = driver().cuLaunchKernel
-        self.call.argtypes = [ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3]
+        shape = ctypes.c_uint * 3
+        self.configuration = LaunchConfiguration(shape(blocks, 1, 1), shape(threads, 1, 1))
+        self.call = driver().cuLaunchKernelEx  # which has fewer arguments to convert than `cuLaunchKernel`
+        self.call.argtypes = [ctypes.c_void_p] * 4
+        self.given = ctypes.addressof(self.configuration), function, self.address, None
 
     def __call__(self, stream: int) -> None:
-        """Launch it."""
-        failed = self.call(self.function, self.blocks, 1, 1, self.threads, 1, 1, 0, stream, self.address, None)
+        """Launch it; only one thread may do so at a time."""
+        self.configuration.stream = stream
+        failed = self.call(*self.given)
         if failed:
             check(failed, "launch a kernel")
 

@@ -96,12 +96,16 @@ class LoadedProgram:
         self.addresses = [*map(device.address, self.constants), 0]
 
     def __call__(self, inputs: Sequence[Any]) -> list[Any]:
-        """The results."""
-        memory = self.make_memory(self.allocate())
+        """The results; where one launch is all there is to do, by the shortest way."""
+        outputs = self.allocate()
+        if self.is_simple:
+            self.launch(inputs, outputs)
+            return outputs
+        memory = self.make_memory(outputs)
         self.run(inputs, memory)
         if memory.status is not None:
             self.check(memory.status)
-        return memory.outputs
+        return outputs
 
     def make_memory(self, outputs: list[Any]) -> CallMemory:
         """New memory for a call that writes these results."""
@@ -111,12 +115,16 @@ class LoadedProgram:
         return CallMemory(outputs, arena, status, {})
 
     def run(self, inputs: Sequence[Any], memory: CallMemory) -> None:
-        """Run it with given memory; where one launch is all there is to do, by the shortest way."""
-        if not self.is_simple:
+        """Run it with given memory."""
+        if self.is_simple:
+            self.launch(inputs, memory.outputs)
+        else:
             DeviceRun(self, inputs, memory).run()
-            return
+
+    def launch(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        """Run a program of one launch."""
         address = self.device.address
-        self.kernels.launch(0, [0, *map(address, inputs), *map(address, memory.outputs), *self.addresses])
+        self.kernels.launch(0, [0, *map(address, inputs), *map(address, outputs), *self.addresses])
 
     def check(self, status: Any) -> None:
         """Raise the error of the first failure of a kernel, if there is one; waits for the device."""

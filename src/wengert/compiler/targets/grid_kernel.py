@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
 from wengert.compiler.forms.lowering import Reduction, lowering_of
 from wengert.compiler.kernels.accumulators import Accumulators, accumulator_type, piece_address
@@ -22,6 +22,7 @@ from wengert.compiler.targets.grid_plan import SERIAL, GridPlan, power_above
 from wengert.compiler.targets.thread_block import (
     THREADS,
     VECTOR_BYTES,
+    WARP,
     DeviceKernel,
     ThreadBlock,
     ThreadVariable,
@@ -160,9 +161,7 @@ class GridKernelWriter(GridWriter):
         with block.phase() as thread:
             item, member = self.find_item(thread)
             sums = self.make_sums()
-            with code.when(item < plan.items):
-                piece, kept = self.find_piece(item)
-                self.place(plan.kept_axes, kept)
+            with self.at_item(item, item < plan.items) as piece:
                 if sums:
                     self.fold_steps(sums, piece * plan.width + member, plan.width * plan.pieces, plan.unrolled)
                 else:
@@ -175,15 +174,14 @@ class GridKernelWriter(GridWriter):
         if sums:
             with block.exchange() as thread:
                 item, member = self.find_item(thread)
-                with code.when((item < plan.items) & member.eq(0)):
-                    piece, kept = self.find_piece(item)
-                    self.place(plan.kept_axes, kept)
+                with self.at_item(item, (item < plan.items) & member.eq(0)) as piece:
                     for k, (own, totals) in enumerate(zip(sums, variables, strict=True)):
                         self.place_in_tile(k)
                         for variable, found in zip(totals, own.all, strict=True):
                             self.store_sum(own, found.node, found.kept, variable.load(), piece)
         what = f"{list(plan.domain)} -> {', '.join(repr(node.spec) for node in self.kernel.roots)}"
-        main = DeviceKernel(self.name, code, plan.blocks, plan.nbytes, what, plan.resident if code.calls else 0)
+        resident = plan.resident(bool(code.calls))
+        main = DeviceKernel(self.name, code, plan.blocks, plan.nbytes, what, resident)
         return [main, *self.combinations()]
 
     def find_item(self, thread: Lanes) -> tuple[Lanes, Lanes]:
@@ -191,6 +189,25 @@ class GridKernelWriter(GridWriter):
         width = self.grid.width
         number = self.block.number * THREADS + thread
         return number.logical_right(width.bit_length() - 1), thread & (width - 1)
+
+    @contextmanager
+    def at_item(self, item: Lanes, is_needed: Lanes) -> Iterator[Lanes]:
+        """Code for threads whose element is needed, with its counters; yields the number of the piece."""
+        code, plan = self.code, self.grid
+        with code.when(is_needed):
+            piece, kept = self.find_piece(item)
+            if not plan.is_in_strips:
+                self.place(plan.kept_axes, kept)
+                yield piece
+                return
+            *others, along = plan.kept_axes
+            strip, member = kept.logical_right(WARP.bit_length() - 1), kept & (WARP - 1)
+            strip, other = divide(strip, math.prod([plan.domain[axis] for axis in others]), plan.kept)
+            self.place(others, other)
+            place = strip * WARP + member
+            self.elements.counters[plan.counters[along]] = place
+            with code.when(place < plan.domain[along]):
+                yield piece
 
     def find_piece(self, item: Lanes) -> tuple[Lanes, Lanes]:
         """The number of the piece, and that of the element."""

@@ -46,16 +46,16 @@ class GridPlan(LoopPlan):
         if self.tile_axis is not None:
             self.kept_axes.remove(self.tile_axis)
             self.tile = self.domain[self.tile_axis]
-        self.kept = math.prod([self.domain[axis] for axis in self.kept_axes]) // self.lanes
+        self.is_in_strips = self.needs_strips()
+        self.kept = math.prod([self.padded(axis) for axis in self.kept_axes]) // self.lanes
         self.reduced = math.prod([self.domain[axis] for axis in self.reduced_axes])
         self.width, self.pieces = self.choose_threads()
 
     def choose_vector(self, lanes: int) -> tuple[int | None, int]:
         """The order of threads, and lanes: where it can, a thread reads and writes 16 bytes at once, or 8."""
         inner = [axis for axis in range(self.outer, len(self.domain)) if self.domain[axis] > 1]
-        search = OrderSearch(
-            self.domain, inner, self.axes, self.memory_accesses() if len(inner) > 1 else [], self.serial
-        )
+        accesses = self.memory_accesses() if len(inner) > 1 else []
+        search = OrderSearch(self.domain, inner, self.axes, accesses, self.serial, self.cost)
         self.along, self.tile_axis = order = search.find_order()
         if self.outer or self.kernel.scatters or self.fewest_lanes:
             return None, 1
@@ -104,7 +104,22 @@ class GridPlan(LoopPlan):
         if self.is_running:  # states are expensive to combine
             width = min(width, max(power_above(-(-ENOUGH // self.kept)), WARP))
         most = -(-self.reduced // (width * self.serial))
-        return width, max(min(most, ENOUGH // (self.kept * width)), 1)
+        enough = ENOUGH if self.tile == 1 else ENOUGH // 2  # the pieces of a tile are many numbers
+        return width, max(min(most, enough // (self.kept * width)), 1)
+
+    def needs_strips(self) -> bool:
+        """Whether a warp has a strip of an axis that is not the last one, and the next warp the same strip of others.
+
+        So what is read along the other axes stays in the cache, and what is written there is complete soon.
+        """
+        others = [axis for axis in self.kept_axes if self.domain[axis] > 1 and axis != self.along]
+        is_last = not others or self.along > max(others)
+        return self.along in self.kept_axes and not is_last and self.lanes == 1 and not self.outer
+
+    def padded(self, axis: int) -> int:
+        """The number of places along an axis; strips are whole."""
+        n = self.domain[axis]
+        return -(-n // WARP) * WARP if self.is_in_strips and axis == self.along else n
 
     @property
     def cost(self) -> int:
@@ -121,12 +136,16 @@ class GridPlan(LoopPlan):
         """The number of elements that a thread folds at the least."""
         return SERIAL if self.is_short or math.prod(self.domain) >= ENOUGH else 1
 
-    @property
-    def resident(self) -> int:
-        """The blocks that a multiprocessor should have room for, where functions would take the registers of others."""
-        if self.is_running:
-            return 4  # the terms that are folded at once are in registers, too
-        return 6 if self.is_short else 4 if self.cost <= LONG_BODY else 0
+    def resident(self, has_calls: bool) -> int:
+        """The blocks that a multiprocessor should have room for; zero if that does not matter.
+
+        Calls of functions, and reads that wait for memory, would take the registers of other blocks.
+        """
+        if self.cost > LONG_BODY:
+            return 0
+        if self.is_running or self.tile > 1 or not self.is_short:
+            return 4
+        return 6 if has_calls else 0
 
     @property
     def unrolled(self) -> int:

@@ -88,7 +88,7 @@ class GridRowWriter:
             self.write_part(writer, part)
         blocks = -(-self.kernel.count // self.plan.rows_of_block)
         what = f"{self.kernel.count} rows -> {', '.join(repr(node.spec) for node in self.kernel.roots)}"
-        resident = min(plan.resident for plan in self.plan.parts) if self.code.calls else 0
+        resident = min(plan.resident(True) for plan in self.plan.parts) if self.code.calls else 0
         return [DeviceKernel(self.name, self.code, blocks, self.plan.nbytes, what, resident)]
 
     def find_row(self, writer: GridWriter, thread: Lanes) -> tuple[Lanes, Lanes]:

@@ -23,6 +23,8 @@ LONGEST_TILE = 16
 """The most elements that a thread has."""
 FEWEST_THREADS = 1 << 15
 """A device is not busy with fewer: then threads have one element each."""
+ARITHMETIC = 2
+"""The operations that a multiprocessor does for all threads of a warp while they take one turn."""
 WORTHWHILE = 0.7
 """A tile must take at most so many of the turns without it, because it takes registers, too."""
 
@@ -45,7 +47,7 @@ class OrderSearch:
     """The orders of the threads of one kernel, and the turns that they take.
 
     `inner` are the axes of its loops, and `reduced` those of them that are reduced; `serial` terms are folded by one
-    thread, at the least.
+    thread, at the least. Fewer turns than the arithmetic of an element takes, by its `cost`, do not matter.
     """
 
     def __init__(
@@ -55,8 +57,9 @@ class OrderSearch:
         reduced: Sequence[int],
         accesses: Sequence[Access],
         serial: int,
+        cost: int,
     ):
-        self.domain, self.inner, self.reduced, self.serial = domain, inner, reduced, serial
+        self.domain, self.inner, self.reduced, self.serial, self.cost = domain, inner, reduced, serial, cost
         self.accesses: dict[tuple[tuple[int, ...], int], int] = {}  # coefficients and bytes, and how often they are
         for index, itemsize in accesses:
             coefficients = [0] * len(domain)
@@ -97,7 +100,7 @@ class OrderSearch:
             is_for_each_term = any(coefficients[axis] for axis in self.reduced)
             is_for_each_element = order.tile_axis is not None and coefficients[order.tile_axis] != 0
             total += count * lines * (length if is_for_each_element else 1) / (1 if is_for_each_term else terms)
-        return total / length
+        return max(total / length, self.cost / ARITHMETIC)
 
     def positions(self, order: ThreadOrder) -> list[np.ndarray]:
         """The counters of the threads of a warp, for each axis."""

@@ -113,6 +113,9 @@ class Emulator:
     def allocator(self, specs: Sequence[Spec]) -> Callable[[], list[ndarray]]:
         return lambda: [self.empty(*spec) for spec in specs]
 
+    def multiply(self, x: ndarray, y: ndarray, out: ndarray) -> None:
+        self.arrays.matmul(x, y, out=out)
+
     def load(self, program: DeviceProgram) -> EmulatedKernels:
         return EmulatedKernels(program, self.loaded)
 

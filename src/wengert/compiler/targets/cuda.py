@@ -24,6 +24,7 @@ import numpy as np
 from wengert.compiler.forms.prepare import prepare_for_device
 from wengert.compiler.machine.fingerprint import CacheEntry
 from wengert.compiler.machine.native import is_portable
+from wengert.compiler.targets import batched_products
 from wengert.compiler.targets.cuda_driver import Graph, Launch, Module, link
 from wengert.compiler.targets.device_module import (
     TABLE_KERNEL,
@@ -142,6 +143,10 @@ class CudaDevice:
             return [cupy.ndarray(shape, dtype, memory + (start + offset)) for shape, dtype, offset in placed]
 
         return allocate
+
+    def multiply(self, x: Any, y: Any, out: Any) -> None:
+        """Write the product of matrices to an array."""
+        batched_products.multiply(cupy, x, y, out)
 
     def load(self, program: DeviceProgram) -> CudaKernels:
         """The kernels of a program."""

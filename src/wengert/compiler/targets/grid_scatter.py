@@ -13,8 +13,9 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+from wengert.compiler.kernels.element_sources import Element
 from wengert.compiler.kernels.scatters import NOTHING, ScatterWriter
-from wengert.compiler.program.memory_plan import Memory, Slot, aligned_size
+from wengert.compiler.program.memory_plan import Memory, Pointers, Slot, aligned_size
 from wengert.compiler.schedule.gather import Written
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
@@ -29,6 +30,8 @@ from wengert.graph.ir import Node, Operation
 
 NUMBERS = Type("i16"), Type("i32"), I64
 """The types of numbers of targets: the time to sort them is proportional to their bits."""
+AT_ONCE = 4
+"""The number of rows of a target that are read at once, if a thread does little for each: their reads overlap."""
 LONG_RUNS = 64
 """Where targets have more rows than so many on the average, several threads add those of one target."""
 
@@ -70,6 +73,23 @@ class ScatterPlan(GridPlan):
         return {self.kernel.scatter: 2 * aligned_size(8 * self.rows) + begins}
 
 
+class ScatterElements(GridElements):
+    """The elements of a scatter.
+
+    Where all rows of a thread have one target, `indices` has what gave it: an element of an index array, and the extent
+    of its axis. Values that are read at the same index, as in the gradient of a function of `table[i]`, need not read
+    the index of each row.
+    """
+
+    def __init__(self, code: Code, schedule: Schedule, kernel: Kernel, pointers: Pointers):
+        super().__init__(code, schedule, kernel, pointers)
+        self.indices: dict[tuple[Element, int], Lanes] = {}
+
+    def index_along(self, element: Element, extent: int) -> Lanes:
+        known = self.indices.get((element, extent))
+        return super().index_along(element, extent) if known is None else known
+
+
 class ScatterKernelWriter:
     """Writes the kernels of scatters into one array."""
 
@@ -84,7 +104,7 @@ class ScatterKernelWriter:
 
     def write(self) -> list[DeviceKernel | Sort]:
         """The kernels, and the sorts between them."""
-        if self.out not in self.memory.taken:
+        if self.out not in self.memory.taken and not self.starts_by_itself(self.kernel.scatters[0]):
             self.fill()
         for node in self.kernel.scatters:
             written = Written.by(node)
@@ -98,12 +118,18 @@ class ScatterKernelWriter:
             self.write_rows(node, written)
         return self.kernels
 
+    def starts_by_itself(self, node: Operation) -> bool:
+        """Whether the kernel of the first scatter visits all elements of the result, which then need not be filled."""
+        is_first, written = node is self.kernel.scatters[0], Written.by(node)
+        is_whole = self.plan.has_runs and self.plan.inner == self.plan.unit
+        return is_first and is_whole and written.adds and bool(written.indices)
+
     def begin(self, what: str) -> tuple[GridWriter, ScatterWriter]:
         """A new kernel: what writes its threads, and what finds targets and values in it."""
         code = Code()
         block = self.make_block(code, f"{self.name}.{what}.{len(self.kernels)}")
         pointers = make_pointers(block, self.memory, self.schedule.aliases)
-        elements = GridElements(code, self.schedule, self.kernel, pointers)
+        elements = ScatterElements(code, self.schedule, self.kernel, pointers)
         elements.overwritten.add(self.out)
         writer = GridWriter(self.plan, elements, block)
         writer.memory = self.memory  # type: ignore[attr-defined]  # as that of a processor
@@ -243,27 +269,23 @@ class ScatterKernelWriter:
         self.each_element(node, write)
 
     def add_targets(self, node: Operation, written: Written, count: int) -> None:
-        """A thread for each target, which adds all of its rows: of several rows, only one would have work."""
+        """A thread for each element of a target, which adds all of its rows: of several rows, one would have work."""
         writer, scatter = self.begin("targets")
-        plan, code, items = self.plan, writer.code, count * self.plan.inner
+        code, items = writer.code, count * self.plan.inner
         with writer.block.phase() as thread:
             item = writer.block.number * THREADS + thread
             with code.when(item < items):
-                unit, e = divide(item, plan.inner, items) if plan.inner > 1 else (item, item.like(0))
-                first, last = self.run(code, writer, unit)
-                self.place(writer, item.like(0), e)
-                address = self.address(writer, scatter, node, written, unit)
-                total = Variable(code, self.type, load_element(code, address, self.type, self.type.align, True))
-                with code.loop(first, last) as q:
-                    self.place(writer, self.row(code, writer, q), e)
-                    total.store(total.load() + self.value(writer, written))
+                unit, e = self.find_target(writer, node, written, item)
+                source, address = self.addresses(writer, scatter, node, written, unit)
+                total = Variable(code, self.type, self.start(code, source))
+                self.add_rows(writer, written, total, unit, e)
                 self.store(total.load(), address)
             writer.elements.forget()
             writer.report_failures()
         self.end(writer, items, 2 * node.nbytes)
 
     def share_targets(self, node: Operation, written: Written, count: int) -> None:
-        """Groups of threads for each target, which is added to by many rows."""
+        """Groups of threads for each element of a target, which is added to by many rows."""
         writer, scatter = self.begin("targets")
         plan, code, block = self.plan, writer.code, writer.block
         width = min(power_above(-(-plan.rows // (count * SERIAL))), THREADS)
@@ -274,21 +296,17 @@ class ScatterKernelWriter:
             variable.store(constant(code, nothing, self.type))
             item = (block.number * THREADS + thread).logical_right(width.bit_length() - 1)
             with code.when(item < items):
-                unit, e = divide(item, plan.inner, items) if plan.inner > 1 else (item, item.like(0))
-                first, last = self.run(code, writer, unit)
-                with code.loop(first + (thread & (width - 1)), last, width) as q:
-                    self.place(writer, self.row(code, writer, q), e)
-                    variable.store(variable.load() + self.value(writer, written))
+                unit, e = self.find_target(writer, node, written, item)
+                self.add_rows(writer, written, variable, unit, e, thread & (width - 1), width)
             writer.elements.forget()
             writer.report_failures()
         block.fold(variable, lambda x, y: x + y, nothing, width)
         with block.exchange() as thread:
             item = (block.number * THREADS + thread).logical_right(width.bit_length() - 1)
             with code.when((item < items) & (thread & (width - 1)).eq(0)):
-                unit, e = divide(item, plan.inner, items) if plan.inner > 1 else (item, item.like(0))
-                self.place(writer, item.like(0), e)
-                address = self.address(writer, scatter, node, written, unit)
-                self.store(load_element(code, address, self.type, self.type.align, True) + variable.load(), address)
+                unit, _ = self.find_target(writer, node, written, item)
+                source, address = self.addresses(writer, scatter, node, written, unit)
+                self.store(self.start(code, source) + variable.load(), address)
         self.end(writer, items * width, 2 * node.nbytes)
 
     # Parts of kernels
@@ -306,6 +324,44 @@ class ScatterKernelWriter:
         """The target of the row at a place in the sorted order."""
         at = code.offset(self.workspace(code, writer)[0], place, self.number)
         return code.load(at, self.number).to("i64")
+
+    def find_target(self, writer: GridWriter, node: Operation, written: Written, item: Lanes) -> tuple[Lanes, Lanes]:
+        """The target that an item of a thread belongs to, and the number of the element in its row."""
+        plan, elements = self.plan, writer.elements
+        unit, e = item, item.like(0)
+        if plan.inner > 1:
+            unit, e = divide(item, plan.inner, plan.targets * plan.inner)
+        self.place(writer, item.like(0), e)
+        indexed = written.target(node.shape, plan.counted_position)
+        axis = indexed.axes[0]
+        if axis.operand is not None and node.ndim - len(plan.row_axes) == 1:
+            (element,) = elements.index_elements(written.indices, indexed)
+            elements.indices = {(element, axis.extent): unit}
+        return unit, e
+
+    def add_rows(
+        self,
+        writer: GridWriter,
+        written: Written,
+        total: Variable | ThreadVariable,
+        unit: Lanes,
+        e: Lanes,
+        member: Lanes | int = 0,
+        width: int = 1,
+    ) -> None:
+        """Add every so-many-th row of a target to a variable, one after the other; several are read at once."""
+        code, several = writer.code, AT_ONCE if self.plan.is_short else 1
+        first, last = self.run(code, writer, unit)
+        with code.loop(first + member, last, several * width) as q:
+            places = [q + k * width for k in range(several)]
+            rows = [self.row(code, writer, select(place < last, place, q)) for place in places]
+            values = []
+            for row in rows:
+                self.place(writer, row, e)
+                values.append(self.value(writer, written))
+            for place, value in zip(places, values, strict=True):
+                known = total.load()
+                total.store((known + value).where(place < last, known))
 
     def run(self, code: Code, writer: GridWriter, target: Lanes) -> tuple[Lanes, Lanes]:
         """The places in the sorted order at which the rows of a target begin and end."""
@@ -334,9 +390,26 @@ class ScatterKernelWriter:
         self, writer: GridWriter, scatter: ScatterWriter, node: Operation, written: Written, unit: Lanes
     ) -> Lanes:
         """The address of the element of a target row at the present counters."""
-        stored = self.type.in_memory
-        row = writer.code.offset(scatter.target, unit * self.plan.unit, stored)
-        return writer.code.offset(row, writer.elements.evaluate(scatter.inner_index(node, written), False), stored)
+        return self.addresses(writer, scatter, node, written, unit)[1]
+
+    def addresses(
+        self, writer: GridWriter, scatter: ScatterWriter, node: Operation, written: Written, unit: Lanes
+    ) -> tuple[Lanes | None, Lanes]:
+        """The addresses of what is added to, None for zeros, and of the result, at the present counters."""
+        code, stored = writer.code, self.type.in_memory
+        inner = writer.elements.evaluate(scatter.inner_index(node, written), False)
+        find = lambda array: code.offset(code.offset(array, unit * self.plan.unit, stored), inner, stored)
+        target = find(scatter.target)
+        if self.out in self.memory.taken or not self.starts_by_itself(node):
+            return target, target
+        base = self.kernel.scatter_base
+        return None if base is None else find(writer.elements.pointers.source(base)), target
+
+    def start(self, code: Code, source: Lanes | None) -> Lanes:
+        """What is added to: an element in memory, or zero."""
+        if source is None:
+            return constant(code, 0, self.type)
+        return load_element(code, source, self.type, self.type.align, True)
 
     def store(self, value: Lanes, address: Lanes) -> None:
         """Write an element."""

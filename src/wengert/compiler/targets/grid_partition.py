@@ -31,6 +31,8 @@ RESIDENT = 3
 """The blocks that move rows on one multiprocessor: as many as their rows in registers allow."""
 AT_ONCE = 4
 """The number of rows that a thread reads at once."""
+READ_AHEAD = AT_ONCE * THREADS
+"""So many numbers of rows may be read beyond those of a target, and are not used: there is memory for them."""
 WARPS = THREADS // WARP
 I8, I16 = Type("i8"), Type("i16")
 
@@ -55,8 +57,10 @@ class PartitionPlan:
         self.tile = self.each * THREADS
         self.tiles = max(-(-rows // (self.tile * MOST_BLOCKS)), 1)
         self.blocks = -(-rows // (self.tile * self.tiles))
+        whole = self.blocks * self.tiles * self.tile
         counts = {
-            **{f"{name}.{k}": self.blocks * self.tiles * self.tile for name in ("targets", "rows") for k in (0, 1)},
+            **{f"targets.{k}": whole for k in (0, 1)},
+            **{f"rows.{k}": whole + READ_AHEAD for k in (0, 1)},
             "counts": self.digits * self.blocks,
             "totals": self.digits,
             "bounds": 2 * targets if self.has_bounds else 0,
@@ -183,7 +187,7 @@ class PartitionWriter:
 
     def row(self, place: Lanes) -> Lanes:
         """The row at a place in the sorted order."""
-        return self.read(f"rows.{self.plan.result}", place).to("i64")
+        return self.read(f"rows.{self.plan.result}", place)
 
     def bounds(self, target: Lanes) -> tuple[Lanes, Lanes]:
         """The places in the sorted order at which the rows of a target begin and end."""

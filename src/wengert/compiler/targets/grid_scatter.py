@@ -24,13 +24,11 @@ from wengert.compiler.simd.lane_operations import load_element, store_element
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, Type
 from wengert.compiler.targets.grid_kernel import GridElements, GridWriter, divide
-from wengert.compiler.targets.grid_partition import RESIDENT, PartitionPlan, PartitionWriter
+from wengert.compiler.targets.grid_partition import AT_ONCE, RESIDENT, PartitionPlan, PartitionWriter
 from wengert.compiler.targets.grid_plan import SERIAL, GridPlan, power_above
 from wengert.compiler.targets.thread_block import THREADS, DeviceKernel, ThreadBlock, ThreadVariable, make_pointers
 from wengert.graph.ir import Node, Operation
 
-AT_ONCE = 4
-"""The number of rows of a target that are read at once, if a thread does little for each: their reads overlap."""
 LONG_RUNS = 64
 """Where targets have more rows than so many on the average, several threads add those of one target."""
 
@@ -308,7 +306,7 @@ class ScatterKernelWriter:
     def place(self, writer: GridWriter, row: Lanes, e: Lanes) -> None:
         """Set all counters, by the number of a row of the selection and the number of an element in it."""
         writer.place(self.plan.inner_axes, e)
-        writer.place(self.plan.outer_axes, row)
+        writer.place(self.plan.outer_axes, row.to("i64"))
 
     def row(self, writer: GridWriter, place: Lanes) -> Lanes:
         """The row at a place in the sorted order."""
@@ -343,19 +341,22 @@ class ScatterKernelWriter:
         member: Lanes | int = 0,
         width: int = 1,
     ) -> None:
-        """Add every so-many-th row of a target to a variable, one after the other; several are read at once."""
+        """Add every so-many-th row of a target to a variable, one after the other.
+
+        If a thread does little for each, several are read at once, so that it does not wait for each of them.
+        """
         code, several = writer.code, AT_ONCE if self.plan.is_short else 1
         first, last = self.partition_of(writer).bounds(unit)
         with code.loop(first + member, last, several * width) as q:
-            places = [q + k * width for k in range(several)]
-            rows = [self.row(writer, select(place < last, place, q)) for place in places]
+            left = (last - q).to(self.partition.number.kind)
+            rows = [self.row(writer, q + k * width) for k in range(several)]
             values = []
-            for row in rows:
-                self.place(writer, row, e)
+            for k, row in enumerate(rows):
+                self.place(writer, select(left > k * width, row, rows[0]), e)
                 values.append(self.value(writer, written))
-            for place, value in zip(places, values, strict=True):
+            for k, value in enumerate(values):
                 known = total.load()
-                total.store((known + value).where(place < last, known))
+                total.store((known + value).where(left > k * width, known))
 
     def value(self, writer: GridWriter, written: Written) -> Lanes:
         """What is written at the present counters."""

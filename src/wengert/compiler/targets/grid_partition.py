@@ -239,14 +239,14 @@ class TileWriter:
 
     def write(self, first: Lanes) -> None:
         """Move the rows from `first` on."""
-        self.read_rows(first)
+        self.read_targets(first)
         self.rank_in_warps()
         self.sum_counters()
-        self.put_in_order()
+        self.put_in_order(first)
         self.write_rows()
 
-    def read_rows(self, first: Lanes) -> None:
-        """Read the rows of each thread, all of them now: reads that are known to be of constants might be put off."""
+    def read_targets(self, first: Lanes) -> None:
+        """Read the targets of each thread, all of them now: reads of what is known to be constant might be put off."""
         plan, code, kernel, source = self.plan, self.code, self.kernel, self.digit % 2
         with self.block.phase() as thread:
             warp, lane = self.find_warp(thread)
@@ -255,11 +255,9 @@ class TileWriter:
                 at = code.offset(self.memory, warp * words + lane + k, I32)
                 code.store(code.constant(0, I32), at)
             for k in range(plan.each):
-                row = first + (warp * plan.each + k) * WARP + lane
-                target = kernel.read(f"targets.{source}", row, True)
+                target = kernel.read(f"targets.{source}", first + (warp * plan.each + k) * WARP + lane, True)
                 self.targets[k].store(target)
                 self.digits[k].store(kernel.digit_of(target, self.digit))
-                self.rows[k].store(kernel.read(f"rows.{source}", row, True) if self.digit else row.to(self.number.kind))
 
     def rank_in_warps(self) -> None:
         """The number of earlier rows of the warp with the same digit; counters have the numbers of all of them."""
@@ -303,11 +301,20 @@ class TileWriter:
                     place = place + count
                 next_place.store(next_place.load() + (place - start).to(self.number.kind))
 
-    def put_in_order(self) -> None:
-        """Write targets and rows to shared memory, in the order of the digit."""
+    def put_in_order(self, first: Lanes) -> None:
+        """Write targets and rows to shared memory, in the order of the digit; rows are read now, and not earlier.
+
+        Else registers for them would be missing elsewhere.
+        """
         code, block, each = self.code, self.block, range(self.plan.each)
         with block.phase() as thread:
-            warp, _ = self.find_warp(thread)
+            warp, lane = self.find_warp(thread)
+            for k in each:
+                row = first + (warp * self.plan.each + k) * WARP + lane
+                if self.digit:
+                    self.rows[k].store(self.kernel.read(f"rows.{self.digit % 2}", row, True))
+                else:
+                    self.rows[k].store(row.to(self.number.kind))
             for k in each:
                 start = code.load(self.counter(warp, self.digits[k].load().to("i64")), I16)
                 self.ranks[k].store(self.ranks[k].load() + start.to("i32"))

@@ -48,7 +48,7 @@ class PartitionPlan:
 
     def __init__(self, rows: int, targets: int):
         self.rows, self.targets, self.has_bounds = rows, targets, rows > targets
-        self.number = I32 if max(rows, targets) < NARROW else I64
+        self.number = I32 if 2 * max(rows, targets) < NARROW else I64  # whole tiles may be more
         size, bits = self.number.bits // 8, (targets - 1).bit_length()
         self.passes = max(-(-bits // MOST_BITS), 1)
         self.bits = max(-(-bits // self.passes), FEWEST_BITS)

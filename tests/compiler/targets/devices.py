@@ -36,6 +36,15 @@ def on_gpu(f: Callable) -> Callable:
     return OnDevice(f) if DEVICE else Emulated(f)
 
 
+def assert_as_compiled(f, *args, tolerance: float = 1e-12) -> None:
+    """The same results as on the processor, up to a tolerance relative to the largest element."""
+    found, expected = flatten(on_gpu(f)(*args))[0], flatten(wg.compile(f)(*args))[0]
+    for y, z in zip(found, expected, strict=True):
+        assert (np.shape(y), y.dtype) == (np.shape(z), z.dtype)
+        scale = max(np.max(np.abs(z), initial=0.0), 1.0)
+        np.testing.assert_allclose(y, z, rtol=tolerance, atol=tolerance * scale)
+
+
 def assert_same_bits(found: np.ndarray, expected: np.ndarray, what: str) -> None:
     """Equal in shape, dtype and every bit, except those of NaN."""
     assert (np.shape(found), found.dtype) == (np.shape(expected), expected.dtype), what

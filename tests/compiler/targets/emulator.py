@@ -27,7 +27,7 @@ from wengert.compiler.simd.types import I64, Type
 from wengert.compiler.targets.device_module import module_text, translate
 from wengert.compiler.targets.device_program import DeviceProgram, DeviceWriter, Launches
 from wengert.compiler.targets.device_run import LoadedProgram, launches_of
-from wengert.compiler.targets.thread_block import THREADS, WARP, ThreadBlock
+from wengert.compiler.targets.thread_block import I32, THREADS, WARP, ThreadBlock
 from wengert.core.spec import Spec
 from wengert.core.tree import flatten, unflatten
 from wengert.graph.graph import Graph
@@ -49,7 +49,7 @@ class EmulatedBlock(ThreadBlock):
             self.thread = thread
             yield thread
 
-    exchange = phase
+    exchange = warp_phase = phase
 
     def allocate(self, type: Type) -> Lanes:
         return self.shared(type, THREADS)
@@ -64,6 +64,19 @@ class EmulatedBlock(ThreadBlock):
         is_in_warp = (self.thread & (WARP - 1)) + distance < WARP
         at = select(is_in_warp, self.thread + distance, self.thread)
         return self.code.load(self.code.offset(array, at, type), type)
+
+    def load_preceding(self, array: Lanes, type: Type, distance: int) -> Lanes:
+        is_in_warp = (self.thread & (WARP - 1)) >= distance
+        at = select(is_in_warp, self.thread - distance, self.thread)
+        return select(is_in_warp, self.code.load(self.code.offset(array, at, type), type), 0)
+
+    def find_peers(self, array: Lanes, type: Type, bits: int) -> Lanes:
+        code, number, peers = self.code, self.load(array, type), self.code.variable(I32, 0)
+        with code.loop(0, WARP) as lane:
+            other = code.load(code.offset(array, (self.thread & -WARP) + lane, type), type)
+            is_peer = ((number ^ other) & ((1 << bits) - 1)).eq(0)
+            code.store(code.load(peers, I32) | (is_peer.to("i32") << lane.to("i32")), peers)
+        return code.load(peers, I32)
 
     def shared(self, type: Type, count: int) -> Lanes:
         return self.code.array(type, count)

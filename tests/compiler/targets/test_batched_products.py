@@ -23,7 +23,7 @@ def run_calls(plan, x, y, out):
     flat = [base(a).reshape(-1) for a in (x, y, out)]
 
     def matrices(k, offset, rows, columns, layout, step):
-        shape, strides = (plan.count, rows, columns), (step, layout.distance, 1)
+        shape, strides = (plan.length, rows, columns), (step, layout.distance, 1)
         if layout.is_transposed:
             strides = step, 1, layout.distance
         return as_strided(flat[k][offset:], shape, [8 * s for s in strides])
@@ -54,7 +54,7 @@ def test_contiguous_batches_are_one_call():
     x, y, out = np.ones((3, 4, 5, 6)), np.ones((3, 4, 6, 7)), np.empty((3, 4, 5, 7))
     plan = plan_batch([x.shape, y.shape, out.shape], [steps_of(x), steps_of(y), steps_of(out)])
     assert plan is not None
-    assert (plan.count, plan.calls) == (12, [(0, 0, 0)])
+    assert (plan.length, plan.calls) == (12, [(0, 0, 0)])
 
 
 def test_what_cupy_does():

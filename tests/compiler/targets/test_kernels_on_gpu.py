@@ -1,30 +1,20 @@
-"""Kernels of threads: elements, reductions in pieces, rows, scatters, products, and what may fail."""
+"""Kernels of threads: elements, reductions in pieces, rows, products, and what may fail."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.compiler.targets.devices import DEVICE, on_gpu
+from tests.compiler.targets.devices import DEVICE, assert_as_compiled, on_gpu
 from tests.compiler.targets.emulator import Emulated
 
 import wengert as wg
 from wengert.compiler.forms.prepare import prepare_for_device
-from wengert.compiler.targets.grid_scatter import Sort
-from wengert.core.tree import flatten
 from wengert.graph.ir import is_a
 from wengert.ops.contraction.products import matmul
 
 rng = np.random.default_rng(0)
 LONG, TALL, WIDE = rng.normal(size=100_003), rng.normal(size=(3000, 7)), rng.normal(size=(40, 1500))
 ROWS = rng.normal(size=(300, 70))
-
-
-def assert_as_compiled(f, *args, tolerance: float = 1e-12) -> None:
-    found, expected = flatten(on_gpu(f)(*args))[0], flatten(wg.compile(f)(*args))[0]
-    for y, z in zip(found, expected, strict=True):
-        assert (np.shape(y), y.dtype) == (np.shape(z), z.dtype)
-        scale = max(np.max(np.abs(z), initial=0.0), 1.0)
-        np.testing.assert_allclose(y, z, rtol=tolerance, atol=tolerance * scale)
 
 
 @pytest.mark.parametrize("x", [LONG, TALL, WIDE, ROWS, LONG[:1], LONG[:5], TALL[:0]], ids=lambda x: str(x.shape))
@@ -75,51 +65,6 @@ def test_narrow_types_and_mixed_ones():
 def test_more_elements_than_a_thread_takes_at_once_divide():
     for n in (1, 2, 3, 4, 255, 256, 257, 1023, 1024):
         assert_as_compiled(wg.grad(lambda x: (np.exp(-x * x) * x).sum()), LONG[:n])
-
-
-@pytest.mark.parametrize(("count", "repeats"), [(1000, 1), (50, 1), (50, 40)], ids=["sparse", "few rows", "many rows"])
-def test_gradients_of_an_embedding(count, repeats):
-    indices = np.tile(rng.integers(0, count, 400), repeats)
-    f = wg.grad(lambda table: (np.tanh(table[indices]) * np.arange(16.0)).sum())
-    assert_as_compiled(f, rng.normal(size=(count, 16)), tolerance=1e-11)
-
-
-@pytest.mark.skipif(DEVICE is not None, reason="it looks at the plan of the emulator")
-@pytest.mark.parametrize(("count", "bits"), [(20, 16), (2**15 - 1, 16), (2**15, 32)])
-def test_numbers_of_targets_have_few_bits(count, bits):
-    indices = np.concatenate([rng.integers(0, count, 70_000), [count - 1, 0, -1]])
-    f = Emulated(lambda w: wg.zeros(count).at[indices].add(w))
-    weights = rng.normal(size=indices.size)
-    np.testing.assert_allclose(f(weights), np.bincount(indices % count, weights, count), rtol=1e-12, atol=1e-12)
-    assert [step.bits for step in f.program.steps if isinstance(step, Sort)] == [bits]
-
-
-@pytest.mark.skipif(DEVICE is not None, reason="it looks at the plan of the emulator")
-def test_each_target_is_looked_for_once():
-    indices = rng.integers(5, 40, 400)  # the first and the last targets have no rows
-    f = Emulated(wg.grad(lambda table: (np.tanh(table[indices]) * np.arange(16.0)).sum()))
-    table = rng.normal(size=(50, 16))
-    expected = np.zeros((50, 16))
-    np.add.at(expected, indices, ((1 - np.tanh(table) ** 2) * np.arange(16.0))[indices])
-    np.testing.assert_allclose(f(table), expected, rtol=1e-12)
-    blocks = {kernel.name.split(".")[2]: kernel.blocks for kernel in f.program.kernels}
-    assert blocks["runs"] == 1  # one thread for each target, and not for each element
-
-
-@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "c16"])
-def test_additions_to_few_elements(dtype):
-    indices = rng.integers(0, 7, 2000)
-    weights, tolerance = (rng.normal(size=2000) * 9).astype(dtype), 1e-5 if dtype == "f4" else 1e-11
-    assert_as_compiled(lambda w: wg.zeros(7, dtype).at[indices].add(w), weights, tolerance=tolerance)
-
-
-def test_the_last_of_several_assignments_wins():
-    indices = rng.integers(0, 50, 400)
-    assert_as_compiled(lambda w: wg.zeros(50).at[indices].set(w), rng.normal(size=400), tolerance=0)
-
-
-def test_assignments_to_slices():
-    assert_as_compiled(lambda w: w.at[3:9].set(w[10:16] * 2).at[::7].add(1.0), rng.normal(size=4000), tolerance=0)
 
 
 @pytest.mark.skipif(DEVICE is not None, reason="the same on the emulator")

@@ -372,10 +372,7 @@ class Elements(ElementSources):
         return value.ne(0) if source.dtype.kind == "b" else value
 
     def computed_index(self, arrays: Sequence[Node], indexed: IndexedPosition) -> tuple[Lanes | None, Affine]:
-        """The index of an element in memory: the part that arrays give, and the rest.
-
-        Negative indices count from the end, and all are checked.
-        """
+        """The index of an element in memory: the part that arrays give, and the rest."""
         total: Lanes | None = None
         stride = 1
         affine = ZERO
@@ -385,14 +382,18 @@ class Elements(ElementSources):
                 assert axis.affine is not None
                 affine = affine.plus(axis.affine.times(stride))
             else:
-                index = self.known[next(elements)].to("i64")
-                index = select(index < 0, index + axis.extent, index)
-                bad = (index < 0) | (index >= axis.extent)
-                self.fail(bad, OUT_OF_BOUNDS)
-                index = select(bad, index.like(0), index)
+                index = self.index_along(next(elements), axis.extent)
                 total = self.sum(total, index * stride if stride != 1 else index)
             stride *= axis.extent
         return total, affine
+
+    def index_along(self, element: Element, extent: int) -> Lanes:
+        """The index that an element of an array gives: negative ones count from the end, and all are checked."""
+        index = self.known[element].to("i64")
+        index = select(index < 0, index + extent, index)
+        bad = (index < 0) | (index >= extent)
+        self.fail(bad, OUT_OF_BOUNDS)
+        return select(bad, index.like(0), index)
 
     def fail(self, condition: Lanes, failure: Failure) -> None:
         """Note a failure in the lanes where a condition holds."""

@@ -34,11 +34,11 @@ class ProductCall(NamedTuple):
 
 
 class BatchPlan(NamedTuple):
-    """The calls of a batch; `steps` are the distances between matrices of `count` products in each of them."""
+    """The calls of a batch; `steps` are the distances between matrices of `length` products in each of them."""
 
     layouts: tuple[MatrixLayout, MatrixLayout, MatrixLayout]
     steps: tuple[int, int, int]
-    count: int
+    length: int
     calls: list[ProductCall]
 
 
@@ -98,5 +98,5 @@ def run_batch(arrays: Any, plan: BatchPlan, x: Any, y: Any, out: Any) -> None:
         at_x, at_y, at = [a.data.ptr + offset * size for a, offset in zip((x, y, out), call, strict=True)]
         run(
             handle, kind(of_y), kind(of_x), columns, rows, terms, one, at_y, of_y.distance, step_y,
-            at_x, of_x.distance, step_x, zero, at, of_out.distance, step, plan.count,
+            at_x, of_x.distance, step_x, zero, at, of_out.distance, step, plan.length,
         )  # fmt: skip

@@ -1,8 +1,8 @@
 """A graph as a program for a GPU: scheduled and planned in memory as for a processor, with kernels of threads.
 
 A program is a list of steps: launches of kernels, operations that a library runs between them (CuPy's products,
-factorisations, Fourier transforms, and whatever has no native code), copies, sorts, and loops and choices over
-programs of their own.
+factorisations, Fourier transforms, and whatever has no native code), copies, and loops and choices over programs of
+their own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.targets.grid_kernel import GridKernelWriter
 from wengert.compiler.targets.grid_rows import ROW_LIMITS, GridRowWriter
-from wengert.compiler.targets.grid_scatter import ScatterKernelWriter, Sort
+from wengert.compiler.targets.grid_scatter import ScatterKernelWriter
 from wengert.compiler.targets.thread_block import DeviceKernel, ThreadBlock
 from wengert.compiler.targets.trajectories import (
     Trajectories,
@@ -103,7 +103,7 @@ class SwitchStep(NamedTuple):
     results: tuple[ArraySource | None, ...]
 
 
-Step = Launches | Sort | LibraryStep | Copy | Lengths | LoopStep | SwitchStep
+Step = Launches | LibraryStep | Copy | Lengths | LoopStep | SwitchStep
 
 
 class DeviceProgram(NamedTuple):
@@ -240,12 +240,10 @@ class ProgramOfPlan:
             tuple(self.summary),
         )
 
-    def add_kernels(self, kernels: Sequence[DeviceKernel | Sort]) -> None:
+    def add_kernels(self, kernels: Sequence[DeviceKernel]) -> None:
         """Launch kernels after the ones before them, if these come directly before."""
         for kernel in kernels:
-            if isinstance(kernel, Sort):
-                self.steps.append(kernel)
-            elif kernel.blocks:
+            if kernel.blocks:
                 number = (len(self.kernels),)
                 self.kernels.append(LaunchedKernel(kernel.name, kernel.blocks, kernel.nbytes))
                 self.writer.kernels.append((kernel, self.memory.arena + 1))

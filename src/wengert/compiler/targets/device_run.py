@@ -24,7 +24,6 @@ from wengert.compiler.targets.device_program import (
     LoopStep,
     SwitchStep,
 )
-from wengert.compiler.targets.grid_scatter import Sort
 from wengert.control.residuals import has_unknown_length
 from wengert.core.aspects import primitive_of
 from wengert.core.device_calls import call_of
@@ -153,11 +152,6 @@ class DeviceRun:
                 self.loaded.kernels.launch(self.loaded.groups[id(step)], self.table)
             elif isinstance(step, LibraryStep):
                 self.run_library(step)
-            elif isinstance(step, Sort):
-                keys = self.view(ArraySource(step.keys, Spec((step.length,), np.dtype(f"i{step.bits // 8}"))))
-                order = self.view(ArraySource(step.order, Spec((step.length,), INTEGER)))
-                order[...] = self.device.arrays.argsort(keys, kind="stable")
-                keys[...] = keys[order]
             elif isinstance(step, Copy):
                 self.view(step.target)[...] = self.view(step.source)
             elif isinstance(step, Lengths):

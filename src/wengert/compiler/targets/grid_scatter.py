@@ -1,8 +1,8 @@
 """Scatters on a GPU: what is written or added at computed indices, in an order that does not depend on threads.
 
-One kernel computes the target of each row of the selection, a library sorts these numbers (stably), and another kernel
-takes the rows of each target in their order. If there are more rows than targets, a kernel between them finds where the
-rows of each target begin. So additions to one element are those of NumPy, one after the other; where targets have many
+The rows of the selection are sorted by their targets, stably (`grid_partition.py`), and a kernel takes the rows of each
+target in their order. If there are more rows than targets, a kernel between them finds where the rows of each target
+begin. So additions to one element are those of NumPy, one after the other; where targets have many
 rows each, groups of threads share them in a fixed way. Nothing is added by atomic operations, whose order would change
 from run to run.
 """
@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
 
+from wengert.compiler.kernels.element_sources import Element
 from wengert.compiler.kernels.scatters import NOTHING, ScatterWriter
-from wengert.compiler.program.memory_plan import Memory, Slot, aligned_size
+from wengert.compiler.program.memory_plan import Memory, Pointers
 from wengert.compiler.schedule.gather import Written
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
@@ -23,23 +24,13 @@ from wengert.compiler.simd.lane_operations import load_element, store_element
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, Type
 from wengert.compiler.targets.grid_kernel import GridElements, GridWriter, divide
+from wengert.compiler.targets.grid_partition import AT_ONCE, RESIDENT, PartitionPlan, PartitionWriter
 from wengert.compiler.targets.grid_plan import SERIAL, GridPlan, power_above
 from wengert.compiler.targets.thread_block import THREADS, DeviceKernel, ThreadBlock, ThreadVariable, make_pointers
 from wengert.graph.ir import Node, Operation
 
-NUMBERS = Type("i16"), Type("i32"), I64
-"""The types of numbers of targets: the time to sort them is proportional to their bits."""
 LONG_RUNS = 64
 """Where targets have more rows than so many on the average, several threads add those of one target."""
-
-
-class Sort(NamedTuple):
-    """A step that sorts so many integers of some bits, stably, and writes their order."""
-
-    keys: Slot
-    order: Slot
-    length: int
-    bits: int
 
 
 class ScatterPlan(GridPlan):
@@ -59,15 +50,37 @@ class ScatterPlan(GridPlan):
         return self.kernel.scatter.size // self.unit
 
     @property
+    def partition(self) -> PartitionPlan:
+        """How rows are sorted by their targets."""
+        return PartitionPlan(self.rows, self.targets)
+
+    @property
     def has_runs(self) -> bool:
         """Whether threads belong to targets, and know where the rows of each begin in the sorted order."""
-        return self.rows > self.targets
+        return self.partition.has_bounds
 
     def partials(self) -> dict[Node, int]:
-        """The bytes of the numbers that are sorted, of their order, and of where each target begins in it."""
+        """The bytes of what the sort needs, if there are indices."""
         assert self.kernel.scatter is not None
-        begins = aligned_size(8 * (self.targets + 1)) if self.has_runs else 0
-        return {self.kernel.scatter: 2 * aligned_size(8 * self.rows) + begins}
+        sorts = any(Written.by(node).indices for node in self.kernel.scatters)
+        return {self.kernel.scatter: self.partition.nbytes} if sorts else {}
+
+
+class ScatterElements(GridElements):
+    """The elements of a scatter.
+
+    Where all rows of a thread have one target, `indices` has what gave it: an element of an index array, and the extent
+    of its axis. Values that are read at the same index, as in the gradient of a function of `table[i]`, need not read
+    the index of each row.
+    """
+
+    def __init__(self, code: Code, schedule: Schedule, kernel: Kernel, pointers: Pointers):
+        super().__init__(code, schedule, kernel, pointers)
+        self.indices: dict[tuple[Element, int], Lanes] = {}
+
+    def index_along(self, element: Element, extent: int) -> Lanes:
+        known = self.indices.get((element, extent))
+        return super().index_along(element, extent) if known is None else known
 
 
 class ScatterKernelWriter:
@@ -79,42 +92,42 @@ class ScatterKernelWriter:
         assert kernel.scatter is not None
         self.out = kernel.scatter
         self.type = Type.from_dtype(self.out.dtype)
-        self.number = next(type for type in NUMBERS if self.plan.targets < 1 << type.bits - 1)  # of a target
-        self.kernels: list[DeviceKernel | Sort] = []
+        self.partition = self.plan.partition
+        self.kernels: list[DeviceKernel] = []
 
-    def write(self) -> list[DeviceKernel | Sort]:
-        """The kernels, and the sorts between them."""
-        if self.out not in self.memory.taken:
+    def write(self) -> list[DeviceKernel]:
+        """The kernels."""
+        if self.out not in self.memory.taken and not self.starts_by_itself(self.kernel.scatters[0]):
             self.fill()
         for node in self.kernel.scatters:
             written = Written.by(node)
             if written.indices:
-                self.write_keys(node, written)
-                keys = self.memory.partials[self.out]
-                order = keys._replace(offset=keys.offset + aligned_size(8 * self.plan.rows))
-                self.kernels.append(Sort(keys, order, self.plan.rows, self.number.bits))
-                if written.adds and self.plan.has_runs:
-                    self.find_runs()
+                self.sort_rows(node, written)
             self.write_rows(node, written)
         return self.kernels
+
+    def starts_by_itself(self, node: Operation) -> bool:
+        """Whether the kernel of the first scatter visits all elements of the result, which then need not be filled."""
+        is_first, written = node is self.kernel.scatters[0], Written.by(node)
+        is_whole = self.plan.has_runs and self.plan.inner == self.plan.unit
+        return is_first and is_whole and written.adds and bool(written.indices)
 
     def begin(self, what: str) -> tuple[GridWriter, ScatterWriter]:
         """A new kernel: what writes its threads, and what finds targets and values in it."""
         code = Code()
         block = self.make_block(code, f"{self.name}.{what}.{len(self.kernels)}")
         pointers = make_pointers(block, self.memory, self.schedule.aliases)
-        elements = GridElements(code, self.schedule, self.kernel, pointers)
+        elements = ScatterElements(code, self.schedule, self.kernel, pointers)
         elements.overwritten.add(self.out)
         writer = GridWriter(self.plan, elements, block)
         writer.memory = self.memory  # type: ignore[attr-defined]  # as that of a processor
         none = code.constant(0, I64)
         return writer, ScatterWriter(writer, none, none)  # type: ignore[arg-type]  # threads instead of loops
 
-    def end(self, writer: GridWriter, count: int, nbytes: int) -> None:
-        """Add a kernel that was written, with a number of threads."""
-        blocks = -(-count // THREADS)
+    def end(self, writer: GridWriter, blocks: int, nbytes: int, resident: int = 0) -> None:
+        """Add a kernel that was written, with a number of blocks."""
         what = f"{list(self.plan.domain)} -> {self.out.spec!r}"
-        self.kernels.append(DeviceKernel(writer.block.name, writer.code, blocks, nbytes, what))
+        self.kernels.append(DeviceKernel(writer.block.name, writer.code, blocks, nbytes, what, resident))
 
     def fill(self) -> None:
         """Copy what is updated to the result, or fill it with zeros."""
@@ -128,37 +141,42 @@ class ScatterKernelWriter:
                 if base is not None:
                     value = code.load(code.offset(pointers.source(base), i, part), part)
                 code.store(value, code.offset(pointers.target(self.out), i, part))
-        self.end(writer, count, 2 * self.out.nbytes)
+        self.end(writer, -(-count // THREADS), 2 * self.out.nbytes)
 
-    def workspace(self, code: Code, writer: GridWriter) -> tuple[Lanes, Lanes, Lanes]:
-        """The addresses of the numbers of targets, of their order, and of where each target begins in it."""
-        keys, size = writer.elements.pointers.partials(self.out), aligned_size(8 * self.plan.rows)
-        return keys, code.offset(keys, size, Type("i8")), code.offset(keys, 2 * size, Type("i8"))
+    def sort_rows(self, node: Operation, written: Written) -> None:
+        """The kernels that find the target of each row, and sort rows by their targets."""
+        plan, size = self.partition, self.partition.number.bits // 8
+        for digit in range(plan.passes):
+            writer, scatter = self.begin("count")
+            if digit == 0:
+                self.partition_of(writer).count_digits(digit, partial(self.find_unit, writer, scatter, node, written))
+                writer.elements.forget()
+                with writer.block.exchange():
+                    writer.report_failures()
+            else:
+                self.partition_of(writer).count_digits(digit)
+            self.end(writer, plan.blocks, (size if digit else 8 + size) * plan.rows)
+            writer, _ = self.begin("sum")
+            self.partition_of(writer).sum_counts()
+            self.end(writer, plan.digits, 2 * size * plan.digits * plan.blocks)
+            writer, _ = self.begin("move")
+            self.partition_of(writer).move_rows(digit)
+            self.end(writer, plan.blocks, (4 if digit else 3) * size * plan.rows, RESIDENT)
+        if written.adds and plan.has_bounds:
+            writer, _ = self.begin("bounds")
+            threads = self.partition_of(writer).find_bounds()
+            self.end(writer, -(-threads // THREADS), size * (plan.rows + 2 * plan.targets))
 
-    def write_keys(self, node: Operation, written: Written) -> None:
-        """The kernel that computes the target of each row."""
-        writer, scatter = self.begin("targets")
-        code = writer.code
-        with writer.block.phase() as thread:
-            row = writer.block.number * THREADS + thread
-            with code.when(row < self.plan.rows):
-                writer.place(self.plan.outer_axes, row)
-                unit = scatter.find_unit(node, written)
-                keys, *_ = self.workspace(code, writer)
-                code.store(unit.to(self.number.kind), code.offset(keys, row, self.number))
-            writer.report_failures()
-        self.end(writer, self.plan.rows, 16 * self.plan.rows)
+    def partition_of(self, writer: GridWriter) -> PartitionWriter:
+        """What writes a kernel of the sort, or reads what it has found."""
+        return PartitionWriter(self.partition, writer.block, writer.elements.pointers.partials(self.out))
 
-    def find_runs(self) -> None:
-        """The kernel that finds where each target begins in the sorted order, and where the last one ends."""
-        writer, _ = self.begin("runs")
-        code, count = writer.code, self.plan.targets + 1
-        with writer.block.phase() as thread:
-            target = writer.block.number * THREADS + thread
-            with code.when(target < count):
-                place = self.find_run(code, writer, target)
-                code.store(place, code.offset(self.workspace(code, writer)[2], target, I64))
-        self.end(writer, count, 8 * count + self.number.bits // 8 * self.plan.rows)
+    def find_unit(
+        self, writer: GridWriter, scatter: ScatterWriter, node: Operation, written: Written, row: Lanes
+    ) -> Lanes:
+        """The target of a row."""
+        writer.place(self.plan.outer_axes, row)
+        return scatter.find_unit(node, written)
 
     def write_rows(self, node: Operation, written: Written) -> None:
         """The kernel that writes or adds all rows, those of one target one after the other."""
@@ -185,7 +203,7 @@ class ScatterKernelWriter:
                 row, e = divide(i, plan.inner, count) if plan.inner > 1 else (i, i.like(0))
                 write(writer, scatter, row, e)
             writer.report_failures()
-        self.end(writer, count, 2 * node.nbytes)
+        self.end(writer, -(-count // THREADS), 2 * node.nbytes)
 
     def write_apart(self, node: Operation, written: Written) -> None:
         """Targets that slices give are different."""
@@ -207,10 +225,10 @@ class ScatterKernelWriter:
         def write(writer: GridWriter, scatter: ScatterWriter, place: Lanes, e: Lanes) -> None:
             code = writer.code
             following = select(place + 1 < self.plan.rows, place + 1, place)
-            key = self.key(code, writer, place)
-            is_last = (place + 1).eq(self.plan.rows) | self.key(code, writer, following).ne(key)
+            key = self.key(writer, place)
+            is_last = (place + 1).eq(self.plan.rows) | self.key(writer, following).ne(key)
             with code.when(is_last):
-                self.place(writer, self.row(code, writer, place), e)
+                self.place(writer, self.row(writer, place), e)
                 self.store(self.value(writer, written), self.address(writer, scatter, node, written, key))
             writer.elements.forget()
 
@@ -220,9 +238,9 @@ class ScatterKernelWriter:
         """The thread of the first row of a target adds all of them."""
 
         def write(writer: GridWriter, scatter: ScatterWriter, place: Lanes, e: Lanes) -> None:
-            code, key = writer.code, self.key(writer.code, writer, place)
+            code, key = writer.code, self.key(writer, place)
             before = select(place > 0, place - 1, place)
-            is_first = place.eq(0) | self.key(code, writer, before).ne(key)
+            is_first = place.eq(0) | self.key(writer, before).ne(key)
             with code.when(is_first):
                 self.place(writer, place, e)
                 address = self.address(writer, scatter, node, written, key)
@@ -231,11 +249,11 @@ class ScatterKernelWriter:
                 code.jump(more)
                 code.begin(more)
                 q = code.load(slot, I64)
-                self.place(writer, self.row(code, writer, q), e)
+                self.place(writer, self.row(writer, q), e)
                 total.store(total.load() + self.value(writer, written))
                 code.store(q + 1, slot)
                 last = select(q + 1 < self.plan.rows, q + 1, q)
-                code.branch((q + 1 < self.plan.rows) & self.key(code, writer, last).eq(key), more, done)
+                code.branch((q + 1 < self.plan.rows) & self.key(writer, last).eq(key), more, done)
                 code.begin(done)
                 self.store(total.load(), address)
             writer.elements.forget()
@@ -243,27 +261,23 @@ class ScatterKernelWriter:
         self.each_element(node, write)
 
     def add_targets(self, node: Operation, written: Written, count: int) -> None:
-        """A thread for each target, which adds all of its rows: of several rows, only one would have work."""
+        """A thread for each element of a target, which adds all of its rows: of several rows, one would have work."""
         writer, scatter = self.begin("targets")
-        plan, code, items = self.plan, writer.code, count * self.plan.inner
+        code, items = writer.code, count * self.plan.inner
         with writer.block.phase() as thread:
             item = writer.block.number * THREADS + thread
             with code.when(item < items):
-                unit, e = divide(item, plan.inner, items) if plan.inner > 1 else (item, item.like(0))
-                first, last = self.run(code, writer, unit)
-                self.place(writer, item.like(0), e)
-                address = self.address(writer, scatter, node, written, unit)
-                total = Variable(code, self.type, load_element(code, address, self.type, self.type.align, True))
-                with code.loop(first, last) as q:
-                    self.place(writer, self.row(code, writer, q), e)
-                    total.store(total.load() + self.value(writer, written))
+                unit, e = self.find_target(writer, node, written, item)
+                source, address = self.addresses(writer, scatter, node, written, unit)
+                total = Variable(code, self.type, self.start(code, source))
+                self.add_rows(writer, written, total, unit, e)
                 self.store(total.load(), address)
             writer.elements.forget()
             writer.report_failures()
-        self.end(writer, items, 2 * node.nbytes)
+        self.end(writer, -(-items // THREADS), 2 * node.nbytes)
 
     def share_targets(self, node: Operation, written: Written, count: int) -> None:
-        """Groups of threads for each target, which is added to by many rows."""
+        """Groups of threads for each element of a target, which is added to by many rows."""
         writer, scatter = self.begin("targets")
         plan, code, block = self.plan, writer.code, writer.block
         width = min(power_above(-(-plan.rows // (count * SERIAL))), THREADS)
@@ -274,56 +288,75 @@ class ScatterKernelWriter:
             variable.store(constant(code, nothing, self.type))
             item = (block.number * THREADS + thread).logical_right(width.bit_length() - 1)
             with code.when(item < items):
-                unit, e = divide(item, plan.inner, items) if plan.inner > 1 else (item, item.like(0))
-                first, last = self.run(code, writer, unit)
-                with code.loop(first + (thread & (width - 1)), last, width) as q:
-                    self.place(writer, self.row(code, writer, q), e)
-                    variable.store(variable.load() + self.value(writer, written))
+                unit, e = self.find_target(writer, node, written, item)
+                self.add_rows(writer, written, variable, unit, e, thread & (width - 1), width)
             writer.elements.forget()
             writer.report_failures()
         block.fold(variable, lambda x, y: x + y, nothing, width)
         with block.exchange() as thread:
             item = (block.number * THREADS + thread).logical_right(width.bit_length() - 1)
             with code.when((item < items) & (thread & (width - 1)).eq(0)):
-                unit, e = divide(item, plan.inner, items) if plan.inner > 1 else (item, item.like(0))
-                self.place(writer, item.like(0), e)
-                address = self.address(writer, scatter, node, written, unit)
-                self.store(load_element(code, address, self.type, self.type.align, True) + variable.load(), address)
-        self.end(writer, items * width, 2 * node.nbytes)
+                unit, _ = self.find_target(writer, node, written, item)
+                source, address = self.addresses(writer, scatter, node, written, unit)
+                self.store(self.start(code, source) + variable.load(), address)
+        self.end(writer, -(-items * width // THREADS), 2 * node.nbytes)
 
     # Parts of kernels
 
     def place(self, writer: GridWriter, row: Lanes, e: Lanes) -> None:
         """Set all counters, by the number of a row of the selection and the number of an element in it."""
         writer.place(self.plan.inner_axes, e)
-        writer.place(self.plan.outer_axes, row)
+        writer.place(self.plan.outer_axes, row.to("i64"))
 
-    def row(self, code: Code, writer: GridWriter, place: Lanes) -> Lanes:
+    def row(self, writer: GridWriter, place: Lanes) -> Lanes:
         """The row at a place in the sorted order."""
-        return code.load(code.offset(self.workspace(code, writer)[1], place, I64), I64)
+        return self.partition_of(writer).row(place)
 
-    def key(self, code: Code, writer: GridWriter, place: Lanes) -> Lanes:
+    def key(self, writer: GridWriter, place: Lanes) -> Lanes:
         """The target of the row at a place in the sorted order."""
-        at = code.offset(self.workspace(code, writer)[0], place, self.number)
-        return code.load(at, self.number).to("i64")
+        return self.partition_of(writer).target(place)
 
-    def run(self, code: Code, writer: GridWriter, target: Lanes) -> tuple[Lanes, Lanes]:
-        """The places in the sorted order at which the rows of a target begin and end."""
-        begins = self.workspace(code, writer)[2]
-        first, last = [code.load(code.offset(begins, target + k, I64), I64) for k in (0, 1)]
-        return first, last
+    def find_target(self, writer: GridWriter, node: Operation, written: Written, item: Lanes) -> tuple[Lanes, Lanes]:
+        """The target that an item of a thread belongs to, and the number of the element in its row."""
+        plan, elements = self.plan, writer.elements
+        assert isinstance(elements, ScatterElements)
+        unit, e = item, item.like(0)
+        if plan.inner > 1:
+            unit, e = divide(item, plan.inner, plan.targets * plan.inner)
+        self.place(writer, item.like(0), e)
+        indexed = written.target(node.shape, plan.counted_position)
+        axis = indexed.axes[0]
+        if axis.operand is not None and node.ndim - len(plan.row_axes) == 1:
+            (element,) = elements.index_elements(written.indices, indexed)
+            elements.indices = {(element, axis.extent): unit}
+        return unit, e
 
-    def find_run(self, code: Code, writer: GridWriter, target: Lanes) -> Lanes:
-        """The first place in the sorted order whose target is not below this one, by halving."""
-        low, high = code.variable(I64, 0), code.variable(I64, self.plan.rows)
-        with code.loop(0, max(self.plan.rows, 1).bit_length()):
-            first, last = code.load(low, I64), code.load(high, I64)
-            middle = (first + last).logical_right(1)
-            at = select(middle < self.plan.rows, middle, self.plan.rows - 1)
-            is_below = (self.key(code, writer, at) < target) & (first < last)
-            code.store(select(is_below, middle + 1, first), low)
-            code.store(select(is_below, last, select(first < last, middle, last)), high)
-        return code.load(low, I64)
+    def add_rows(
+        self,
+        writer: GridWriter,
+        written: Written,
+        total: Variable | ThreadVariable,
+        unit: Lanes,
+        e: Lanes,
+        member: Lanes | int = 0,
+        width: int = 1,
+    ) -> None:
+        """Add every so-many-th row of a target to a variable, one after the other.
+
+        If a thread does little for each, several are read at once, so that it does not wait for each of them.
+        """
+        code, several = writer.code, AT_ONCE if self.plan.is_short else 1
+        first, last = self.partition_of(writer).bounds(unit)
+        with code.loop(first + member, last, several * width) as q:
+            left = (last - q).to(self.partition.number.kind)
+            rows = [self.row(writer, q + k * width) for k in range(several)]
+            values = []
+            for k, row in enumerate(rows):
+                self.place(writer, select(left > k * width, row, rows[0]), e)
+                values.append(self.value(writer, written))
+            for k, value in enumerate(values):
+                known = total.load()
+                total.store((known + value).where(left > k * width, known))
 
     def value(self, writer: GridWriter, written: Written) -> Lanes:
         """What is written at the present counters."""
@@ -334,9 +367,26 @@ class ScatterKernelWriter:
         self, writer: GridWriter, scatter: ScatterWriter, node: Operation, written: Written, unit: Lanes
     ) -> Lanes:
         """The address of the element of a target row at the present counters."""
-        stored = self.type.in_memory
-        row = writer.code.offset(scatter.target, unit * self.plan.unit, stored)
-        return writer.code.offset(row, writer.elements.evaluate(scatter.inner_index(node, written), False), stored)
+        return self.addresses(writer, scatter, node, written, unit)[1]
+
+    def addresses(
+        self, writer: GridWriter, scatter: ScatterWriter, node: Operation, written: Written, unit: Lanes
+    ) -> tuple[Lanes | None, Lanes]:
+        """The addresses of what is added to, None for zeros, and of the result, at the present counters."""
+        code, stored = writer.code, self.type.in_memory
+        inner = writer.elements.evaluate(scatter.inner_index(node, written), False)
+        find = lambda array: code.offset(code.offset(array, unit * self.plan.unit, stored), inner, stored)
+        target = find(scatter.target)
+        if self.out in self.memory.taken or not self.starts_by_itself(node):
+            return target, target
+        base = self.kernel.scatter_base
+        return None if base is None else find(writer.elements.pointers.source(base)), target
+
+    def start(self, code: Code, source: Lanes | None) -> Lanes:
+        """What is added to: an element in memory, or zero."""
+        if source is None:
+            return constant(code, 0, self.type)
+        return load_element(code, source, self.type, self.type.align, True)
 
     def store(self, value: Lanes, address: Lanes) -> None:
         """Write an element."""

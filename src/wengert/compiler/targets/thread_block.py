@@ -25,6 +25,11 @@ VECTOR_BYTES = 16
 PARAMETER_BYTES = 4096
 """The most bytes that a kernel takes by value."""
 I32 = Type("i32")
+SAME_BIT = (
+    '"{ .reg .pred %p; and.b32 $0, $1, $2; setp.ne.b32 %p, $0, 0; '
+    'vote.sync.ballot.b32 $0, %p, 0xffffffff; @!%p not.b32 $0, $0; }", "=r,r,n"'
+)
+"""The threads of a warp in which a bit of a number is as in this one: four instructions, of LLVM's intrinsics six."""
 
 
 class DeviceKernel(NamedTuple):
@@ -78,6 +83,17 @@ class ThreadVariable:
         parts = [self.block.load_following(array, self.type.part, distance) for array in self.arrays]
         return from_parts(parts, self.type)
 
+    def preceding(self, distance: int) -> Lanes:
+        """The integer that an earlier thread of the same warp had before this phase; zero if there is none.
+
+        Earlier threads may have changed it in the meantime, if this phase stores to the same variable.
+        """
+        return self.block.load_preceding(self.arrays[0], self.type, distance)
+
+    def peers(self, bits: int) -> Lanes:
+        """A bit for each thread of the same warp that had an integer with the same last bits before this phase."""
+        return self.block.find_peers(self.arrays[0], self.type, bits)
+
 
 class ThreadBlock:
     """Writes what depends on the numbers of threads and blocks."""
@@ -108,7 +124,13 @@ class ThreadBlock:
 
     @contextmanager
     def exchange(self) -> Iterator[Lanes]:
-        """A phase that reads variables of later threads of the same warp, which are in step."""
+        """A phase that reads variables of other threads of the same warp, which are in step."""
+        yield self.read("tid.x")
+
+    @contextmanager
+    def warp_phase(self) -> Iterator[Lanes]:
+        """A phase before which threads of the same warp have finished earlier ones; those of others may not have."""
+        self.code.call("@llvm.nvvm.bar.warp.sync", None, self.code.constant(-1, I32))
         yield self.read("tid.x")
 
     # Memory
@@ -129,22 +151,37 @@ class ThreadBlock:
 
     def load_following(self, array: Lanes, type: Type, distance: int) -> Lanes:
         """The register of a thread `distance` further on."""
-        value = self.code.load(array, type)
-        bits = value.bits() if type.is_float else value
+        return self.shuffle(self.code.load(array, type), "down", distance, WARP - 1)
+
+    def load_preceding(self, array: Lanes, type: Type, distance: int) -> Lanes:
+        """The register of a thread `distance` before this one, or zero."""
+        lane = self.read("tid.x") & (WARP - 1)
+        return select(lane >= distance, self.shuffle(self.code.load(array, type), "up", distance, 0), 0)
+
+    def shuffle(self, value: Lanes, direction: str, distance: int, clamp: int) -> Lanes:
+        """A number of another thread of the warp."""
+        type, bits = value.type, value.bits() if value.type.is_float else value
         if bits.type.bits <= 32:
-            moved = self.shuffle(bits.to("i32"), distance)
+            moved = self.shuffle_word(bits.to("i32"), direction, distance, clamp)
             moved = moved if bits.type.bits == 32 else moved.to(bits.type.kind)
         else:
-            low = self.shuffle(bits.to("i32"), distance)
-            high = self.shuffle(bits.logical_right(32).to("i32"), distance)
+            low = self.shuffle_word(bits.to("i32"), direction, distance, clamp)
+            high = self.shuffle_word(bits.logical_right(32).to("i32"), direction, distance, clamp)
             word = lambda x: self.code.add(f"zext {x.typed} to i64", I64)
             moved = word(low) | (word(high) << 32)
         return moved.floats() if type.is_float else moved
 
-    def shuffle(self, word: Lanes, distance: int) -> Lanes:
-        """A word of a later thread of the warp."""
-        numbers = [self.code.constant(n, I32) for n in (-1, distance, WARP - 1)]
-        return self.code.call("@llvm.nvvm.shfl.sync.down.i32", I32, numbers[0], word, *numbers[1:])
+    def shuffle_word(self, word: Lanes, direction: str, distance: int, clamp: int) -> Lanes:
+        """A word of another thread of the warp."""
+        numbers = [self.code.constant(n, I32) for n in (-1, distance, clamp)]
+        return self.code.call(f"@llvm.nvvm.shfl.sync.{direction}.i32", I32, numbers[0], word, *numbers[1:])
+
+    def find_peers(self, array: Lanes, type: Type, bits: int) -> Lanes:
+        """The threads of the warp whose register has the same last bits: a vote on each of them."""
+        number, peers = self.code.load(array, type), self.code.constant(-1, I32)
+        for k in range(bits):
+            peers = peers & self.code.add(f"call i32 asm {SAME_BIT}({number.typed}, i32 {1 << k}) convergent", I32)
+        return peers
 
     def shared(self, type: Type, count: int) -> Lanes:
         """The address of an array that all threads of a block share."""
@@ -187,6 +224,25 @@ class ThreadBlock:
             with self.exchange():
                 variable.store(fold(variable.load(), variable.following(distance)))
             distance //= 2
+
+    def sum_before(self, variable: ThreadVariable) -> ThreadVariable:
+        """The sum of the integers of all earlier threads of the block."""
+        type, code, sums = variable.type, self.code, variable
+        distance = 1
+        while distance < WARP:
+            longer = ThreadVariable(self, type)
+            with self.exchange():
+                longer.store(sums.load() + sums.preceding(distance))
+            sums, distance = longer, 2 * distance
+        totals, before = self.shared(type, THREADS // WARP), ThreadVariable(self, type)
+        with self.phase() as thread, code.when((thread & (WARP - 1)).eq(WARP - 1)):
+            code.store(sums.load(), code.offset(totals, thread.logical_right(WARP.bit_length() - 1), type))
+        with self.phase() as thread:
+            warp, total = thread.logical_right(WARP.bit_length() - 1), sums.load() - variable.load()
+            for k in range(THREADS // WARP - 1):
+                total = total + select(warp > k, code.load(code.offset(totals, k, type), type), 0)
+            before.store(total)
+        return before
 
     # Functions
 

@@ -1,0 +1,348 @@
+"""A stable sort of rows by their targets on a GPU: a partition by one digit after the other, the lowest first.
+
+Each pass has three kernels. Blocks count how often each digit occurs in their rows; where the rows of each digit and
+block begin is a sum over lower digits, and over earlier blocks of the same digit; then blocks move their rows there, in
+order. Within a block, the place of a row is found by votes in its warp, by counters for each digit and warp, and by a
+sum over digits and warps. Rows are put in order in shared memory first, so that those of one digit are written as
+neighbours. Only integers are counted and added, so the order is the same in every run: it is that of a stable sort.
+
+For 10^7 rows and 10^6 targets there are two passes of ten bits: the first reads indices of 64 bits and writes and reads
+targets (160 MB), both write 80 MB, the second reads 40 MB and 80 MB, and 40 MB are read to find the bounds of targets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from wengert.compiler.program.memory_plan import aligned_size
+from wengert.compiler.simd.lane_operations import load_element
+from wengert.compiler.simd.lanes import Lanes, select
+from wengert.compiler.simd.types import I64, Type
+from wengert.compiler.targets.grid_kernel import NARROW
+from wengert.compiler.targets.thread_block import I32, THREADS, WARP, ThreadBlock, ThreadVariable
+
+MOST_BITS, FEWEST_BITS = 10, 8
+"""The bits of a digit: with more, few rows of a tile have the same; with fewer, threads would have no digit."""
+TILE_BYTES = 1 << 14
+"""The bytes of the targets that a block puts in order at once, and of the numbers of their rows."""
+MOST_BLOCKS = 1 << 11
+"""The most blocks: each has several tiles if there are many rows, so that there are few counts."""
+RESIDENT = 3
+"""The blocks that move rows on one multiprocessor: as many as their rows in registers allow."""
+AT_ONCE = 4
+"""The number of rows that a thread reads at once."""
+READ_AHEAD = AT_ONCE * THREADS
+"""So many numbers of rows may be read beyond those of a target, and are not used: there is memory for them."""
+WARPS = THREADS // WARP
+I8, I16 = Type("i8"), Type("i16")
+
+
+class PartitionPlan:
+    """How rows are sorted, and where: arrays in one piece of memory, by name, and their offsets in bytes.
+
+    There are two sets of arrays for targets and rows, from one to the other of which each pass moves them. They have
+    whole tiles: rows that do not exist have the target -1, all digits of which are the highest, and come last.
+    `bounds` has two numbers for each target, the places at which its rows begin and end, if there are more rows than
+    targets.
+    """
+
+    def __init__(self, rows: int, targets: int):
+        self.rows, self.targets, self.has_bounds = rows, targets, rows > targets
+        self.number = I32 if 2 * max(rows, targets) < NARROW else I64  # whole tiles may be more
+        size, bits = self.number.bits // 8, (targets - 1).bit_length()
+        self.passes = max(-(-bits // MOST_BITS), 1)
+        self.bits = max(-(-bits // self.passes), FEWEST_BITS)
+        self.digits = 1 << self.bits
+        self.each = TILE_BYTES // (size * THREADS)
+        self.tile = self.each * THREADS
+        self.tiles = max(-(-rows // (self.tile * MOST_BLOCKS)), 1)
+        self.blocks = -(-rows // (self.tile * self.tiles))
+        whole = self.blocks * self.tiles * self.tile
+        counts = {
+            **{f"targets.{k}": whole for k in (0, 1)},
+            **{f"rows.{k}": whole + READ_AHEAD for k in (0, 1)},
+            "counts": self.digits * self.blocks,
+            "totals": self.digits,
+            "bounds": 2 * targets if self.has_bounds else 0,
+        }
+        self.offsets, self.nbytes = {}, 0
+        for name, count in counts.items():
+            self.offsets[name] = self.nbytes
+            self.nbytes += aligned_size(size * count)
+
+    @property
+    def result(self) -> int:
+        """Which set of arrays has the sorted order."""
+        return self.passes % 2
+
+
+class PartitionWriter:
+    """Writes the code of one kernel of a partition, at an address of its arrays."""
+
+    def __init__(self, plan: PartitionPlan, block: ThreadBlock, memory: Lanes):
+        self.plan, self.block, self.code, self.memory = plan, block, block.code, memory
+        self.number = plan.number
+
+    # Kernels
+
+    def count_digits(self, digit: int, find_target: Callable[[Lanes], Lanes] | None = None) -> None:
+        """Count the rows of each block by a digit of their targets, which the first pass finds and stores."""
+        plan, code, block = self.plan, self.code, self.block
+        counts = block.shared(I32, plan.digits)
+        with block.phase() as thread:
+            for k in range(0, plan.digits, THREADS):
+                code.store(code.constant(0, I32), code.offset(counts, thread + k, I32))
+            if find_target is not None and plan.has_bounds:
+                with code.loop(block.number * THREADS + thread, 2 * plan.targets, plan.blocks * THREADS) as at:
+                    self.write(code.constant(0, self.number), "bounds", at)
+        with block.phase() as thread:
+            first = block.number * (plan.tiles * plan.tile) + thread
+            with code.loop(0, plan.tiles * plan.each, AT_ONCE) as step:
+                rows = [first + (step + k) * THREADS for k in range(AT_ONCE)]
+                if find_target is None:
+                    targets = [self.read(f"targets.{digit % 2}", row) for row in rows]
+                else:
+                    targets = [self.target_or_none(find_target, row) for row in rows]
+                for row, target in zip(rows, targets, strict=True):
+                    at = code.offset(counts, self.digit_of(target, digit).to("i64"), I32)
+                    code.update_shared("add", at, code.constant(1, I32))
+                    if find_target is not None:
+                        self.write(target, f"targets.{digit % 2}", row)
+        with block.phase() as thread:
+            for k in range(0, plan.digits, THREADS):
+                count = code.load(code.offset(counts, thread + k, I32), I32)
+                self.write(count.to(self.number.kind), "counts", (thread + k) * plan.blocks + block.number)
+
+    def sum_counts(self) -> None:
+        """Replace the counts of a digit by their sums over earlier blocks, and store their total: a block for each."""
+        plan, code, block = self.plan, self.code, self.block
+        each = -(-plan.blocks // THREADS)
+        counts = [ThreadVariable(block, self.number) for _ in range(each)]
+        total = ThreadVariable(block, self.number)
+        with block.phase() as thread:
+            known = code.constant(0, self.number)
+            for k, count in enumerate(counts):
+                at = thread * each + k
+                within = at < plan.blocks
+                found = self.read("counts", block.number * plan.blocks + select(within, at, 0), True)
+                count.store(select(within, found, 0))
+                known = known + count.load()
+            total.store(known)
+        before = block.sum_before(total)
+        with block.exchange() as thread:
+            place = before.load()
+            for k, count in enumerate(counts):
+                at = thread * each + k
+                with code.when(at < plan.blocks):
+                    self.write(place, "counts", block.number * plan.blocks + at)
+                place = place + count.load()
+            with code.when(thread.eq(THREADS - 1)):
+                self.write(place, "totals", block.number)
+
+    def move_rows(self, digit: int) -> None:
+        """Move targets and the numbers of their rows to their places."""
+        plan, code, block = self.plan, self.code, self.block
+        owned = plan.digits // THREADS
+        places = [ThreadVariable(block, self.number) for _ in range(owned)]  # of the next rows of digits
+        total = ThreadVariable(block, self.number)
+        with block.phase() as thread:
+            known = code.constant(0, self.number)
+            for k, place in enumerate(places):
+                place.store(known)
+                known = known + self.read("totals", thread * owned + k)
+            total.store(known)
+        before = block.sum_before(total)
+        with block.exchange() as thread:
+            for k, place in enumerate(places):
+                earlier = self.read("counts", (thread * owned + k) * plan.blocks + block.number)
+                place.store(place.load() + before.load() + earlier)
+        tile = TileWriter(self, digit, places)
+        with code.loop(0, plan.tiles) as number:
+            tile.write((block.number * plan.tiles + number) * plan.tile)
+
+    def find_bounds(self) -> int:
+        """Where the rows of each target begin and end in the sorted order; without rows, both remain zero.
+
+        Returns the number of threads that look for them.
+        """
+        plan, code, block = self.plan, self.code, self.block
+        targets = f"targets.{plan.result}"
+        with block.phase() as thread:
+            first = (block.number * THREADS + thread) * AT_ONCE
+            clamp = lambda at: select(at < 0, 0, select(at < plan.rows, at, plan.rows - 1))
+            found = [self.read(targets, clamp(first + k - 1)) for k in range(AT_ONCE + 1)]
+            for k in range(AT_ONCE):
+                at, left, right = first + k, found[k], found[k + 1]
+                with code.when((left.ne(right) & (at < plan.rows)) | at.eq(0)):
+                    self.write(at.to(self.number.kind), "bounds", right.to("i64") * 2)
+                with code.when((left.ne(right) & (at > 0)) | at.eq(plan.rows)):
+                    self.write(at.to(self.number.kind), "bounds", left.to("i64") * 2 + 1)
+        return plan.rows // AT_ONCE + 1
+
+    # Results
+
+    def target(self, place: Lanes) -> Lanes:
+        """The target of the row at a place in the sorted order."""
+        return self.read(f"targets.{self.plan.result}", place).to("i64")
+
+    def row(self, place: Lanes) -> Lanes:
+        """The row at a place in the sorted order."""
+        return self.read(f"rows.{self.plan.result}", place)
+
+    def bounds(self, target: Lanes) -> tuple[Lanes, Lanes]:
+        """The places in the sorted order at which the rows of a target begin and end."""
+        first, last = [self.read("bounds", target * 2 + k).to("i64") for k in (0, 1)]
+        return first, last
+
+    # Parts of kernels
+
+    def target_or_none(self, find_target: Callable[[Lanes], Lanes], row: Lanes) -> Lanes:
+        """The target of a row, -1 if there is no such row."""
+        target = find_target(select(row < self.plan.rows, row, self.plan.rows - 1)).to(self.number.kind)
+        return select(row < self.plan.rows, target, -1)
+
+    def digit_of(self, target: Lanes, digit: int) -> Lanes:
+        """A digit of a target."""
+        return (target.logical_right(digit * self.plan.bits) & (self.plan.digits - 1)).to("i32")
+
+    def read(self, name: str, at: Lanes, is_overwritten: bool = False) -> Lanes:
+        """An element of an array."""
+        return load_element(self.code, self.address(name, at), self.number, self.number.align, is_overwritten)
+
+    def write(self, value: Lanes, name: str, at: Lanes) -> None:
+        """Replace an element of an array."""
+        self.code.store(value, self.address(name, at))
+
+    def address(self, name: str, at: Lanes) -> Lanes:
+        """The address of an element of an array."""
+        return self.code.offset(self.code.offset(self.memory, self.plan.offsets[name], I8), at, self.number)
+
+
+class TileWriter:
+    """Writes what a block does with one tile of its rows; a warp has neighbouring rows, some for each thread.
+
+    Shared memory has the counters of each warp and digit first, and then the rows in order. `bases` has the difference
+    between the places of the rows of a digit in the result and in the tile.
+    """
+
+    def __init__(self, kernel: PartitionWriter, digit: int, places: Sequence[ThreadVariable]):
+        self.kernel, self.plan, self.block, self.code = kernel, kernel.plan, kernel.block, kernel.code
+        self.digit, self.places, self.number = digit, places, kernel.number
+        block, each = self.block, range(self.plan.each)
+        self.memory = block.shared(self.number, 2 * self.plan.tile)
+        self.bases = block.shared(self.number, self.plan.digits)
+        self.targets = [ThreadVariable(block, self.number) for _ in each]
+        self.rows = [ThreadVariable(block, self.number) for _ in each]
+        self.digits = [ThreadVariable(block, I32) for _ in each]
+        self.ranks = [ThreadVariable(block, I32) for _ in each]
+        self.added = [ThreadVariable(block, I32) for _ in each]  # to the counter of a digit, by its first thread
+
+    def write(self, first: Lanes) -> None:
+        """Move the rows from `first` on."""
+        self.read_targets(first)
+        self.rank_in_warps()
+        self.sum_counters()
+        self.put_in_order(first)
+        self.write_rows()
+
+    def read_targets(self, first: Lanes) -> None:
+        """Read the targets of each thread, all of them now: reads of what is known to be constant might be put off."""
+        plan, code, kernel, source = self.plan, self.code, self.kernel, self.digit % 2
+        with self.block.phase() as thread:
+            warp, lane = self.find_warp(thread)
+            words = plan.digits // 2
+            for k in range(0, words, WARP):
+                at = code.offset(self.memory, warp * words + lane + k, I32)
+                code.store(code.constant(0, I32), at)
+            for k in range(plan.each):
+                target = kernel.read(f"targets.{source}", first + (warp * plan.each + k) * WARP + lane, True)
+                self.targets[k].store(target)
+                self.digits[k].store(kernel.digit_of(target, self.digit))
+
+    def rank_in_warps(self) -> None:
+        """The number of earlier rows of the warp with the same digit; counters have the numbers of all of them."""
+        code, block, each = self.code, self.block, range(self.plan.each)
+        with block.exchange() as thread:
+            below = (code.constant(1, I32) << self.find_warp(thread)[1].to("i32")) - 1
+            for k in each:
+                peers = self.digits[k].peers(self.plan.bits)
+                rank = code.intrinsic("ctpop", I32, peers & below)
+                self.ranks[k].store(rank)
+                self.added[k].store(select(rank.eq(0), code.intrinsic("ctpop", I32, peers), 0))
+        for k in each:
+            with block.warp_phase() as thread:
+                counter = self.counter(self.find_warp(thread)[0], self.digits[k].load().to("i64"))
+                self.ranks[k].store(self.ranks[k].load() + code.load(counter, I16).to("i32"))
+            with block.warp_phase() as thread, code.when(self.added[k].load().ne(0)):
+                counter = self.counter(self.find_warp(thread)[0], self.digits[k].load().to("i64"))
+                code.store((self.ranks[k].load() + self.added[k].load()).to("i16"), counter)
+
+    def sum_counters(self) -> None:
+        """Replace counters by the places of the first rows of each digit and warp in the tile."""
+        code, block, owned = self.code, self.block, len(self.places)
+        total = ThreadVariable(block, I32)
+        with block.phase() as thread:
+            known = code.constant(0, I32)
+            for k in range(owned):
+                for warp in range(WARPS):
+                    known = known + code.load(self.counter(warp, thread * owned + k), I16).to("i32")
+            total.store(known)
+        before = block.sum_before(total)
+        with block.exchange() as thread:
+            place = before.load()
+            for k, next_place in enumerate(self.places):
+                digit, start = thread * owned + k, place
+                base = next_place.load() - start.to(self.number.kind)
+                code.store(base, code.offset(self.bases, digit, self.number))
+                for warp in range(WARPS):
+                    counter = self.counter(warp, digit)
+                    count = code.load(counter, I16).to("i32")
+                    code.store(place.to("i16"), counter)
+                    place = place + count
+                next_place.store(next_place.load() + (place - start).to(self.number.kind))
+
+    def put_in_order(self, first: Lanes) -> None:
+        """Write targets and rows to shared memory, in the order of the digit; rows are read now, and not earlier.
+
+        Else registers for them would be missing elsewhere.
+        """
+        code, block, each = self.code, self.block, range(self.plan.each)
+        with block.phase() as thread:
+            warp, lane = self.find_warp(thread)
+            for k in each:
+                row = first + (warp * self.plan.each + k) * WARP + lane
+                if self.digit:
+                    self.rows[k].store(self.kernel.read(f"rows.{self.digit % 2}", row, True))
+                else:
+                    self.rows[k].store(row.to(self.number.kind))
+            for k in each:
+                start = code.load(self.counter(warp, self.digits[k].load().to("i64")), I16)
+                self.ranks[k].store(self.ranks[k].load() + start.to("i32"))
+        with block.phase() as thread:
+            for k in each:
+                place = self.ranks[k].load().to("i64")
+                code.store(self.targets[k].load(), code.offset(self.memory, place, self.number))
+                code.store(self.rows[k].load(), code.offset(self.memory, place + self.plan.tile, self.number))
+
+    def write_rows(self) -> None:
+        """Write the tile to memory."""
+        plan, code, kernel, result = self.plan, self.code, self.kernel, (self.digit + 1) % 2
+        with self.block.phase() as thread:
+            for k in range(0, plan.tile, THREADS):
+                target, row = [
+                    code.load(code.offset(self.memory, thread + (k + start), self.number), self.number)
+                    for start in (0, plan.tile)
+                ]
+                digit = kernel.digit_of(target, self.digit).to("i64")
+                base = code.load(code.offset(self.bases, digit, self.number), self.number)
+                at = (base + (thread + k).to(self.number.kind)).to("i64")
+                kernel.write(target, f"targets.{result}", at)
+                kernel.write(row, f"rows.{result}", at)
+
+    def counter(self, warp: Lanes | int, digit: Lanes) -> Lanes:
+        """The address of the counter of a warp and a digit."""
+        return self.code.offset(self.memory, digit + warp * self.plan.digits, I16)
+
+    def find_warp(self, thread: Lanes) -> tuple[Lanes, Lanes]:
+        """The warp of a thread, and its number in it."""
+        return thread.logical_right(WARP.bit_length() - 1), thread & (WARP - 1)

@@ -1,0 +1,169 @@
+"""Scatters: rows are sorted by their targets, and added one after the other, as NumPy adds them."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from tests.compiler.targets.devices import DEVICE, assert_as_compiled, assert_same_bits, on_gpu
+from tests.compiler.targets.emulator import Emulated
+
+import wengert as wg
+from wengert.compiler.targets import grid_partition
+from wengert.compiler.targets.grid_partition import PartitionPlan
+
+rng = np.random.default_rng(0)
+on_emulator = pytest.mark.skipif(DEVICE is not None, reason="it looks at the plan of the emulator, or changes it")
+
+SIZES = {
+    "one row": (1, 1),
+    "one row of many": (1, 3000),
+    "one target": (60, 1),
+    "fewer rows than targets": (3000, 5000),
+    "more rows than targets": (9000, 301),
+    "one tile": (4096, 4096),
+    "one row more than a tile": (4097, 4096),
+    "two digits": (100_000, 70_000),
+    "three digits": (5000, 2**20 + 1),
+}
+
+
+def add_at(shape, indices, values):
+    """What NumPy adds up."""
+    out = np.zeros(shape, values.dtype)
+    np.add.at(out, indices, values)
+    return out
+
+
+def kernels_of(f: Emulated) -> list[str]:
+    """What the kernels of a program do."""
+    return [kernel.name.split(".")[2] for kernel in f.program.kernels]
+
+
+@pytest.mark.parametrize(("rows", "targets"), SIZES.values(), ids=SIZES)
+def test_additions_have_the_bits_of_numpy(rows, targets):
+    indices = rng.integers(-targets, targets, rows)
+    indices[: rows // 9] = targets - 1  # the last target has many rows
+    weights = rng.normal(size=rows) * 10.0 ** rng.integers(-8, 8, rows)
+    found = on_gpu(lambda w, i: wg.zeros(targets).at[i].add(w))(weights, indices)
+    assert_same_bits(found, add_at(targets, indices, weights), "sums")
+
+
+@pytest.mark.parametrize(("rows", "targets"), SIZES.values(), ids=SIZES)
+def test_the_last_of_several_assignments_wins(rows, targets):
+    indices, weights = rng.integers(-targets, targets, rows), rng.normal(size=rows)
+    expected = np.full(targets, 0.5)
+    expected[indices] = weights
+    found = on_gpu(lambda x, w, i: x.at[i].set(w))(np.full(targets, 0.5), weights, indices)
+    assert_same_bits(found, expected, "assignments")
+
+
+@pytest.mark.parametrize("order", ["equal", "ascending", "descending"])
+def test_orders_of_indices(order):
+    indices = {"equal": np.full(5000, 77), "ascending": np.arange(5000) // 3, "descending": 1700 - np.arange(5000) // 3}
+    weights = rng.normal(size=(5000, 3))
+    f = on_gpu(lambda w, i: wg.zeros((1701, 3)).at[i].add(w))
+    assert_same_bits(f(weights, indices[order]), add_at((1701, 3), indices[order], weights), order)
+
+
+@on_emulator
+@pytest.mark.parametrize("change", ["several tiles for each block", "numbers of 64 bits"])
+def test_many_rows(change, monkeypatch):
+    """What is different where there are millions of rows, or more than 32 bits can count."""
+    if change == "several tiles for each block":
+        monkeypatch.setattr(grid_partition, "MOST_BLOCKS", 3)
+    else:
+        monkeypatch.setattr(grid_partition, "NARROW", 1)
+    indices, weights = rng.integers(0, 3000, 50_000), rng.normal(size=50_000)
+    f = on_gpu(lambda w, i: wg.zeros(3000).at[i].add(w))
+    assert_same_bits(f(weights, indices), add_at(3000, indices, weights), change)
+
+
+def test_no_rows():
+    nothing = np.zeros(0, int), np.zeros((0, 4))
+    f = on_gpu(lambda x, i, w: (x.at[i].add(w), x.at[i].set(w)))
+    for found in f(np.ones((5, 4)), *nothing):
+        assert_same_bits(found, np.ones((5, 4)), "no rows")
+
+
+@pytest.mark.parametrize("targets", [3, 5000])
+def test_an_index_out_of_bounds_is_an_error(targets):
+    f = on_gpu(lambda w, i: wg.zeros(targets).at[i].add(w))
+    for wrong in (targets, -targets - 1):
+        with pytest.raises(IndexError, match="out of bounds"):
+            f(np.ones(400), np.append(np.zeros(399, int), wrong))
+
+
+@pytest.mark.parametrize(("count", "repeats"), [(1000, 1), (50, 1), (50, 40)], ids=["sparse", "few rows", "many rows"])
+def test_gradients_of_an_embedding(count, repeats):
+    indices = np.tile(rng.integers(-count, count, 400), repeats)
+    f = wg.grad(lambda table: (np.tanh(table[indices]) * np.arange(16.0)).sum())
+    assert_as_compiled(f, rng.normal(size=(count, 16)), tolerance=1e-11)
+
+
+def test_values_that_are_read_at_the_index_of_the_target():
+    """Also from arrays of other lengths, where negative indices mean other elements."""
+    indices, weights = rng.integers(-39, 40, 900), rng.normal(size=900)
+    short, long = rng.normal(size=(40, 3)), rng.normal(size=(60, 3))
+    f = lambda x, y, i, w: (np.tanh(x[i]) * np.sin(y[i]) * x[i - 1] * w[:, None]).sum()
+    assert_as_compiled(wg.grad(f, (0, 1)), short, long, indices, weights, tolerance=1e-12)
+
+
+@on_emulator
+def test_the_index_of_the_target_is_not_read_for_each_row():
+    f = Emulated(wg.grad(lambda table, i: np.tanh(table[i]).sum()))
+    f(rng.normal(size=(50, 8)), rng.integers(0, 50, 900))
+    (text,) = [part for part in f.ptx.split(".entry ") if part.startswith("kernel_0_targets")]
+    addresses, others = [re.findall(rf"ld\.global\.nc\.\w64.*\[%rd\d+\{sign}", text) for sign in "+]"]
+    assert (len(addresses), len(others)) == (3, 1)  # of three arrays in the table, and the element that is read once
+
+
+@on_emulator
+def test_results_that_all_threads_visit_are_not_filled():
+    indices, x = rng.integers(0, 50, 900), rng.normal(size=(50, 8))
+    whole, part = (Emulated(f) for f in (lambda x, w: x.at[indices].add(w), lambda x, w: x.at[indices, 2:7].add(w)))
+    weights = rng.normal(size=(900, 8))
+    for f, columns in ((whole, slice(0, 8)), (part, slice(2, 7))):
+        expected = x.copy()
+        np.add.at(expected, (indices, columns), weights[:, columns])
+        assert_same_bits(f(x, weights[:, columns]), expected, "updates")
+    assert "fill" not in kernels_of(whole)
+    assert "fill" in kernels_of(part)
+
+
+@on_emulator
+def test_each_target_is_looked_for_once():
+    indices = rng.integers(5, 40, 400)  # the first and the last targets have no rows
+    f = Emulated(wg.grad(lambda table: (np.tanh(table[indices]) * np.arange(16.0)).sum()))
+    table = rng.normal(size=(50, 16))
+    expected = add_at((50, 16), indices, ((1 - np.tanh(table) ** 2) * np.arange(16.0))[indices])
+    np.testing.assert_allclose(f(table), expected, rtol=1e-12)
+    assert kernels_of(f) == ["count", "sum", "move", "bounds", "targets"]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "c16"])
+def test_additions_to_few_elements(dtype):
+    indices = rng.integers(0, 7, 2000)
+    weights, tolerance = (rng.normal(size=2000) * 9).astype(dtype), 1e-5 if dtype == "f4" else 1e-11
+    assert_as_compiled(lambda w: wg.zeros(7, dtype).at[indices].add(w), weights, tolerance=tolerance)
+
+
+def test_assignments_to_slices():
+    assert_as_compiled(lambda w: w.at[3:9].set(w[10:16] * 2).at[::7].add(1.0), rng.normal(size=4000), tolerance=0)
+
+
+@pytest.mark.parametrize(
+    ("targets", "passes", "bits"),
+    [(1, 1, 8), (256, 1, 8), (1024, 1, 10), (1025, 2, 8), (10**6, 2, 10), (2**20 + 1, 3, 8), (2**31 - 1, 4, 8)],
+)
+def test_digits_have_few_bits(targets, passes, bits):
+    plan = PartitionPlan(1000, targets)
+    assert (plan.passes, plan.bits) == (passes, bits)
+    assert targets <= 1 << passes * bits
+
+
+def test_counts_are_few():
+    plan = PartitionPlan(10**9, 10**6)
+    assert plan.blocks <= grid_partition.MOST_BLOCKS
+    assert plan.blocks * plan.tiles * plan.tile >= 10**9

@@ -23,6 +23,7 @@ from wengert.compiler.simd.trigonometric import (
     reduce_small,
 )
 from wengert.compiler.simd.vector_functions import FUNCTIONS, Body, replace_rare
+from wengert.compiler.targets.device_division import DIVIDE, divide
 
 SHORT_RARE = ("exp.wide",)
 """Parts of functions that are rarely needed, and so short that they are inlined."""
@@ -120,5 +121,6 @@ DEVICE_FUNCTIONS: dict[str, Body] = {
     **TANGENTS,
     "sincos": lambda x: (SINES["sin"](x), COSINES["cos"](x)),
     "fmod.far": remainder_by_halves,
+    DIVIDE: divide,
 }
 """The functions of a module for GPUs, by their names."""

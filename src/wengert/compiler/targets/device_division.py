@@ -17,12 +17,14 @@ from typing import NamedTuple
 from wengert.compiler.simd.lane_operations import any_lane, pick_lanes
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
 from wengert.compiler.simd.types import Type
-from wengert.compiler.simd.vector_functions import vector_symbol
+from wengert.compiler.simd.vector_functions import Body, vector_symbol
 
-DIVIDE = "divide"
-"""The name of the function of a quotient."""
-QUOTIENT = re.compile(r"= fdiv (?:<(\d+) x )?(float|double)>? (%\S+|0x\w+|splat \([^)]*\)), (%\S+)(?=\n)")
-"""The instruction for quotients by numbers that are not constants."""
+QUOTIENT = re.compile(
+    r"= fdiv (?:<(\d+) x )?(float|double)>? (%\w+|0x\w+|splat \([^)]*\)), (%\w+)(, !usual !\{\})?(?=\n)"
+)
+"""The instruction for quotients by numbers that are not constants, with the mark of `divide_usual`."""
+DOUBLE = re.compile(r"(%\w+) = fmul [^%]*0x4000000000000000\)?, (%\w+)(?=\n)")
+ONE = re.compile(r"0x3FF0{13}\b")
 RARE = ', !prof !{!"branch_weights", i32 1, i32 2000}'
 """What LLVM is told of a branch that is hardly ever taken, so that it does not compute both sides instead."""
 KINDS = {"float": "f32", "double": "f64"}
@@ -44,11 +46,19 @@ APPROXIMATIONS = {"f64": "@llvm.nvvm.rcp.approx.ftz.d", "f32": "@llvm.nvvm.rcp.a
 
 
 def divide(x: Lanes, y: Lanes) -> Lanes:
-    """x / y, rounded correctly; instructions that depend on y alone are found by LLVM to be common."""
+    """x / y; instructions that depend on y alone are found by LLVM to be common."""
+    return divide_by_inverse(x, y, invert_exactly(y))
+
+
+def divide_by_twice(x: Lanes, y: Lanes) -> Lanes:
+    """x / 2y, by the reciprocal of y."""
+    return divide_by_inverse(x, y + y, invert_exactly(y) * 0.5)
+
+
+def divide_by_inverse(x: Lanes, y: Lanes, inverse: Lanes) -> Lanes:
+    """x / y, given the reciprocal where it is exact."""
     code = x.code
-    inverse = invert(y)
-    product = x * inverse
-    quotient = fma(fma(-y, product, x), inverse, product)
+    product, quotient = divide_exactly(x, y, inverse)
     is_usual = is_exact(x, y, quotient)
     result = code.variable(x.type, quotient)
     with when_rare(code, any_lane(~is_usual)):
@@ -61,6 +71,22 @@ def divide(x: Lanes, y: Lanes) -> Lanes:
     return code.load(result, x.type)
 
 
+def divide_exactly(x: Lanes, y: Lanes, inverse: Lanes) -> tuple[Lanes, Lanes]:
+    """The product with the reciprocal, and the quotient, where the remainder is exact."""
+    product = x * inverse
+    return product, fma(fma(-y, product, x), inverse, product)
+
+
+def invert(x: Lanes) -> Lanes:
+    """1 / x."""
+    code, inverse = x.code, invert_exactly(x)
+    is_usual = is_exact(x, x, inverse)
+    result = code.variable(x.type, inverse)
+    with when_rare(code, any_lane(~is_usual)):
+        code.store(select(is_usual, inverse, 1.0 / x), result)
+    return code.load(result, x.type)
+
+
 @contextmanager
 def when_rare(code: Code, condition: Lanes) -> Iterator[None]:
     """Run the code written in the `with` block if a condition holds, which LLVM is told to be rare."""
@@ -70,7 +96,7 @@ def when_rare(code: Code, condition: Lanes) -> Iterator[None]:
         yield
 
 
-def invert(x: Lanes) -> Lanes:
+def invert_exactly(x: Lanes) -> Lanes:
     """The reciprocal, rounded correctly for all but one significand; for that one, the last bit of doubles is set."""
     first = approximate_inverse(x)
     if x.type.kind == "f32":
@@ -115,13 +141,39 @@ def single_of_first_word(x: float) -> float:
     return float(word)
 
 
+QUOTIENTS: dict[str, Body] = {
+    "divide": divide,
+    "divide.usual": lambda x, y: divide_exactly(x, y, invert_exactly(y))[1],
+    "divide.twice": divide_by_twice,
+    "invert": invert,
+    "invert.usual": invert_exactly,
+}
+"""The functions of quotients; numbers that are `usual` are neither very large nor very small."""
+
+
 def call_divisions(text: str) -> tuple[str, dict[tuple[str, Type], int]]:
-    """A module in which quotients are calls of `divide`, and these calls."""
+    """A module in which quotients are calls of functions, and these calls."""
     calls: dict[tuple[str, Type], int] = {}
+    parts = [call_divisions_of_function(part, calls) for part in text.split("\ndefine ")]
+    return "\ndefine ".join(parts), calls
+
+
+def call_divisions_of_function(text: str, calls: dict[tuple[str, Type], int]) -> str:
+    """The same of one function; quotients by a divisor and by its double, which derivatives of roots have, share."""
+    divisors = {found[4] for found in QUOTIENT.finditer(text)}
+    halves = {found[1]: found[2] for found in DOUBLE.finditer(text) if found[2] in divisors}
 
     def replace(found: re.Match[str]) -> str:
-        type = Type(KINDS[found[2]], int(found[1] or 1))
-        calls[DIVIDE, type] = calls.get((DIVIDE, type), 0) + 1
-        return f"= call {type.text} @{vector_symbol(DIVIDE, type)}({type.text} {found[3]}, {type.text} {found[4]})"
+        lanes, scalar, top, below, mark = found.groups()
+        type = Type(KINDS[scalar], int(lanes or 1))
+        operands: tuple[str, ...] = top, below
+        if ONE.search(top) is not None:
+            name, operands = "invert.usual" if mark else "invert", (below,)
+        elif below in halves:
+            name, operands = "divide.twice", (top, halves[below])
+        else:
+            name = "divide.usual" if mark else "divide"
+        calls[name, type] = calls.get((name, type), 0) + 1
+        return f"= call {type.text} @{vector_symbol(name, type)}({', '.join([f'{type.text} {x}' for x in operands])})"
 
-    return QUOTIENT.sub(replace, text), calls
+    return QUOTIENT.sub(replace, text)

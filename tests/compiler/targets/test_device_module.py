@@ -101,3 +101,13 @@ def test_the_table_of_pointers_is_written_by_a_kernel():
 def test_the_check_can_fail(line):
     with pytest.raises(AssertionError):
         check_ptx(line)
+
+
+def test_long_constants_are_read_from_a_table():
+    ptx = ptx_of(prepare_for_device(wg.trace(lambda x: np.exp(x) * 0.5 + 0.1, np.ones(1024))))
+    assert ptx.count(".const") == 1 + ptx.count("ld.const.f64")
+    assert f"0d{np.float64(0.1).view(np.uint64):016X}" in ptx.split(".entry")[0]
+    arithmetic = [line for line in ptx.splitlines() if ".rn.f64" in line]
+    assert any("0d3FE0000000000000" in line for line in arithmetic)  # 32 bits have room in an instruction
+    assert not any("0d3FB999999999999A" in line for line in arithmetic)
+    check_ptx(ptx)

@@ -8,8 +8,8 @@ which needs neither doubles nor a quotient.
 
 from __future__ import annotations
 
-from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
-from wengert.compiler.simd.lanes import Lanes, fma, polynomial, select
+from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product
+from wengert.compiler.simd.lanes import Lanes, divide_usual, fma, polynomial, select
 from wengert.compiler.simd.vector_functions import vector
 from wengert.ops.special import error as ops
 
@@ -85,13 +85,14 @@ def _alternating(x: Lanes, coefficients: tuple[float, ...]) -> Lanes:
 
 def _complement(x: Lanes) -> tuple[Double, Lanes]:
     """erfc of doubles from 0.49 to 28, as two parts and a power of two."""
-    top, below, factor = two_sum(x, -CENTRE), two_sum(x, CENTRE), two_sum(x + x, 1.0)
-    common = 1.0 / (below.high * factor.high)
+    # constants of few bits come first: whichever summand is larger, the error is exact
+    top, below, factor = [fast_two_sum(x.like(c), y) for c, y in ((-CENTRE, x), (CENTRE, x), (1.0, x + x))]
+    common = divide_usual(1.0, below.high * factor.high)
     inverse = common * factor.high
     t = top.high * inverse
     t_low = (fma(-t, below.high, top.high) + fma(-t, below.low, top.low)) * inverse
     linear, absolute = COMPLEMENT_LEADING
-    slope = two_sum(t * _alternating(t, COMPLEMENT), linear[0])
+    slope = fast_two_sum(t.like(linear[0]), t * _alternating(t, COMPLEMENT))  # the second is less than 1/4
     rise = two_product(slope.high, t)
     rise_low = fma(polynomial(t, COMPLEMENT_SLOPE), t_low, fma(slope.low + linear[1], t, rise.low))
     g = fast_two_sum(t.like(absolute[0]), rise.high)
@@ -114,7 +115,7 @@ def _complement(x: Lanes) -> tuple[Double, Lanes]:
 
 def _complement_of_single(x: Lanes) -> tuple[Lanes, Lanes]:
     """The same for doubles from 0 to 10.6, right to 2^-29."""
-    common = 1.0 / ((x + CENTRE) * fma(x, 2.0, 1.0))
+    common = divide_usual(1.0, (x + CENTRE) * fma(x, 2.0, 1.0))
     t = (x - CENTRE) * fma(x, 2.0, 1.0) * common
     square = x * x
     n, power_of_two = _round_to_integer(square * (-1.0 / LOG_2[0]))

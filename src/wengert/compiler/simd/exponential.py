@@ -11,7 +11,7 @@ import math
 from typing import NamedTuple
 
 from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
-from wengert.compiler.simd.lanes import Lanes, fma, polynomial, select
+from wengert.compiler.simd.lanes import Lanes, divide_usual, fma, polynomial, select
 from wengert.compiler.simd.logarithm import FORMATS, LN2, log1p_of_fraction
 from wengert.compiler.simd.vector_functions import replace_rare, vector, vector_function
 from wengert.ops.elementwise import exponential
@@ -176,7 +176,7 @@ def expm1(x: Lanes) -> Lanes:
 
 def quotient(x: Double, y: Double) -> Lanes:
     """x / y with one division, of parts that are normalised."""
-    inverse = 1.0 / y.high
+    inverse = divide_usual(1.0, y.high)
     first = x.high * inverse
     rest = fma(-first, y.high, x.high) + fma(-first, y.low, x.low)
     return fma(rest, inverse, first)

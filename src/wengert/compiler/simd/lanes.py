@@ -366,6 +366,11 @@ def fma(x: Lanes, y: Lanes | Number, z: Lanes | Number) -> Lanes:
     return x.times_plus(x.like(y), x.like(z))
 
 
+def divide_usual(x: Lanes | Number, y: Lanes) -> Lanes:
+    """x / y, where neither they nor the quotient can be very large or very small: a mark that a target may use."""
+    return y.code.add(f"fdiv {y.like(x).typed}, {y.text}, !usual !{{}}", y.type)
+
+
 def select(condition: Lanes, x: Lanes | Number, y: Lanes | Number) -> Lanes:
     """x where the condition holds, else y; at least one of them is `Lanes`."""
     like = x if isinstance(x, Lanes) else y

@@ -11,7 +11,7 @@ import math
 from typing import NamedTuple
 
 from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
-from wengert.compiler.simd.lanes import Lanes, fma, polynomial, select
+from wengert.compiler.simd.lanes import Lanes, divide_usual, fma, polynomial, select
 from wengert.compiler.simd.vector_functions import vector
 from wengert.ops.elementwise import exponential
 
@@ -74,7 +74,7 @@ def split_any(x: Lanes) -> tuple[Lanes, Lanes]:
 
 def tail(f: Lanes, half_square: Lanes) -> Lanes:
     """s (f^2 / 2 + s^2 P(s^2)), which is log(1 + f) - (f - f^2 / 2)."""
-    s = f / (f + 2.0)
+    s = divide_usual(f, f + 2.0)
     z = s * s
     return s * fma(z, polynomial(z, FORMATS[f.type.kind].atanh), half_square)
 

@@ -7,7 +7,7 @@ import math
 from wengert.compiler.forms.lowering import lowering, on_floats
 from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product
 from wengert.compiler.simd.exponential import RANGES, reduce_argument
-from wengert.compiler.simd.lanes import Lanes, fma, polynomial, select
+from wengert.compiler.simd.lanes import Lanes, divide_usual, fma, polynomial, select
 from wengert.compiler.simd.logarithm import FORMATS, LN2, split_any, split_positive
 from wengert.compiler.simd.types import constant_text
 from wengert.compiler.simd.vector_functions import COST, call, vector, vector_function
@@ -115,7 +115,7 @@ def _single_power(size: Lanes, y: Lanes, limit: Lanes) -> Lanes:
     """The same in double precision, with short polynomials and one rounding to single precision."""
     _, k, m = split_positive(size.to("f64"))
     f = m - 1.0
-    s = f / (f + 2.0)
+    s = divide_usual(f, f + 2.0)
     z = s * s
     log = fma(s * z, polynomial(z, SHORT_ATANH), s + s)
     log = fma(k, LN2[0], log)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
 from wengert.compiler.simd.lane_operations import any_lane
-from wengert.compiler.simd.lanes import Code, Lanes, fma, select, short_polynomial
+from wengert.compiler.simd.lanes import Code, Lanes, divide_usual, fma, select, short_polynomial
 from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.compiler.simd.vector_functions import vector, vector_pair
 from wengert.ops.elementwise import trigonometric
@@ -238,7 +238,7 @@ def _sign(x: Lanes) -> Lanes:
 
 def _quotient(top: Double, below: Double) -> Lanes:
     """A quotient of two sums, with its remainder."""
-    inverse = 1.0 / below.high
+    inverse = divide_usual(1.0, below.high)
     quotient = top.high * inverse
     remainder = fma(-quotient, below.high, top.high) + fma(-quotient, below.low, top.low)
     return fma(remainder, inverse, quotient)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from wengert.compiler.simd.lane_operations import pick_lanes
 from wengert.compiler.simd.lanes import Lanes, select
+from wengert.compiler.simd.logarithm import FORMATS, log, log_of_sum, split_positive
 from wengert.compiler.simd.trigonometric import (
     COSINE,
     PRECISIONS,
@@ -23,8 +24,9 @@ from wengert.compiler.simd.trigonometric import (
     reduce_small,
 )
 from wengert.compiler.simd.vector_functions import FUNCTIONS, Body, replace_rare
+from wengert.compiler.targets.device_division import QUOTIENTS
 
-SHORT_RARE = ("exp.wide",)
+SHORT_RARE = ("exp.wide", "log.any")
 """Parts of functions that are rarely needed, and so short that they are inlined."""
 ANY = re.compile(r"@llvm\.vector\.reduce\.or\.v(\d+)i1\(")
 """The instruction that asks whether a condition holds in any lane."""
@@ -39,6 +41,18 @@ def angle_functions(name: str, function: AngleFunction) -> dict[str, Callable[[L
         return replace_rare(usual, size >= PRECISIONS[x.type.kind].limit, f"{name}.huge", x)
 
     return {name: of_any_size, f"{name}.huge": lambda x: function.far(x, reduce_huge(x.abs()))}
+
+
+def log_of_usual(x: Lanes) -> Lanes:
+    """The logarithm: one comparison of integers finds all numbers that are not positive, normal and finite."""
+    bits, form = x.bits(), FORMATS[x.type.kind]
+    if x.type.kind == "f64":
+        bits = bits.logical_right(32).to("i32")
+    step = 1 << (form.digits - x.type.bits + 32)  # the smallest normal number, in the first word
+    others = bits - step
+    is_rare = x.code.add(f"icmp uge {others.typed}, {others.like(2 * form.bias * step).text}", others.type.of("i1"))
+    _, k, m = split_positive(x)
+    return replace_rare(log_of_sum(k, m - 1.0).value(), is_rare, "log.any", x)
 
 
 def remainder_by_halves(x: Lanes, y: Lanes) -> Lanes:
@@ -120,5 +134,8 @@ DEVICE_FUNCTIONS: dict[str, Body] = {
     **TANGENTS,
     "sincos": lambda x: (SINES["sin"](x), COSINES["cos"](x)),
     "fmod.far": remainder_by_halves,
+    "log": log_of_usual,
+    "log.any": log,
+    **QUOTIENTS,
 }
 """The functions of a module for GPUs, by their names."""

@@ -11,6 +11,8 @@ import llvmlite.binding as llvm
 from wengert.compiler.machine.translation import pass_builder, run_passes
 from wengert.compiler.program.module_text import code_declarations, count_calls
 from wengert.compiler.simd.vector_functions import definitions
+from wengert.compiler.targets.device_constants import read_constants
+from wengert.compiler.targets.device_division import call_divisions
 from wengert.compiler.targets.device_functions import DEVICE_FUNCTIONS, SHORT_RARE, join_predicates
 from wengert.compiler.targets.thread_block import PARAMETER_BYTES, DeviceKernel, ThreadBlock, kernel_symbol
 
@@ -32,6 +34,10 @@ def module_text(kernels: Sequence[tuple[DeviceKernel, int]], block: type[ThreadB
     text = "\n\n".join(["!0 = !{}", *known.values(), *texts])
     if sum(calls.values()) > INLINED_CALLS:
         return join_predicates(text.replace(" alwaysinline ", " noinline "))
+    shared, quotients = call_divisions(text)
+    if 0 < sum(quotients.values()) <= INLINED_CALLS:
+        texts, needed = definitions(quotients, bodies=DEVICE_FUNCTIONS)
+        text = "\n\n".join([shared, *[line for name, line in needed.items() if name not in known], *texts])
     for name in SHORT_RARE:  # a call, even if it is rare, takes registers from everything around it
         text = re.sub(rf"(call [^\n]*@wengert\.{re.escape(name)}\.[^\n]*) noinline cold", r"\1", text)
     return join_predicates(text)
@@ -72,4 +78,4 @@ def translate(text: str, capability: str) -> str:
     module.verify()
     builder = pass_builder(machine, 2)
     run_passes(builder.getModulePassManager(), [module], builder)
-    return machine.emit_assembly(module)
+    return read_constants(machine.emit_assembly(module))

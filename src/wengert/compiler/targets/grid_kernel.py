@@ -62,11 +62,14 @@ class GridElements(Elements):
         is_one_number = type.is_complex or type.parts == 1
         if not is_one_number or not base.text.startswith(POINTER):
             return type.align  # several numbers, or not the beginning of an array
-        step = index.constant
+        constant, steps = index.constant, []
         for counter, k in index.terms:
             value = self.counters[counter].text
-            step = step + k * int(value) if value.isdigit() else math.gcd(step, k * counter.lanes)
-        size = step * type.bits // 8
+            if value.isdigit():  # in a tile
+                constant += k * int(value)
+            else:
+                steps.append(k * counter.lanes)
+        size = math.gcd(constant, *steps) * type.bits // 8
         return min(size & -size, VECTOR_BYTES) if size else VECTOR_BYTES
 
 

@@ -24,6 +24,7 @@ SIZES = {
     "more rows than targets": (9000, 301),
     "one tile": (8192, 8192),
     "one row more than a tile": (8193, 8192),
+    "whole tiles": (16_384, 5000),
     "two digits": (100_000, 70_000),
     "three digits": (5000, 2**20 + 1),
 }

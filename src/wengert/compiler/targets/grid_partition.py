@@ -169,13 +169,14 @@ class PartitionWriter:
         targets = f"targets.{plan.result}"
         with block.phase() as thread:
             first = (block.number * THREADS + thread) * AT_ONCE
-            clamp = lambda at: select(at < 0, 0, select(at < plan.rows, at, plan.rows - 1))
-            found = [self.read(targets, clamp(first + k - 1)) for k in range(AT_ONCE + 1)]
+            before = self.read(targets, select(first > 0, first - 1, 0))
+            found = [before, *[self.read(targets, first + k) for k in range(AT_ONCE)]]  # also what is behind them
             for k in range(AT_ONCE):
                 at, left, right = first + k, found[k], found[k + 1]
-                with code.when((left.ne(right) & (at < plan.rows)) | at.eq(0)):
+                is_new = left.ne(right) & (at < plan.rows)
+                with code.when(is_new | at.eq(0)):
                     self.write(at.to(self.number.kind), "bounds", right.to("i64") * 2)
-                with code.when((left.ne(right) & (at > 0)) | at.eq(plan.rows)):
+                with code.when((is_new & (at > 0)) | at.eq(plan.rows)):
                     self.write(at.to(self.number.kind), "bounds", left.to("i64") * 2 + 1)
         return plan.rows // AT_ONCE + 1
 

@@ -22,8 +22,9 @@ SIZES = {
     "one target": (60, 1),
     "fewer rows than targets": (3000, 5000),
     "more rows than targets": (9000, 301),
-    "one tile": (4096, 4096),
-    "one row more than a tile": (4097, 4096),
+    "one tile": (8192, 8192),
+    "one row more than a tile": (8193, 8192),
+    "whole tiles": (16_384, 5000),
     "two digits": (100_000, 70_000),
     "three digits": (5000, 2**20 + 1),
 }

@@ -23,11 +23,11 @@ from wengert.compiler.targets.thread_block import I32, THREADS, WARP, ThreadBloc
 
 MOST_BITS, FEWEST_BITS = 10, 8
 """The bits of a digit: with more, few rows of a tile have the same; with fewer, threads would have no digit."""
-TILE_BYTES = 1 << 14
-"""The bytes of the targets that a block puts in order at once, and of the numbers of their rows."""
+TILE_BYTES = 1 << 15
+"""The bytes of the targets that a block puts in order at once, 8192 of them: of 1024 digits, each has eight."""
 MOST_BLOCKS = 1 << 11
 """The most blocks: each has several tiles if there are many rows, so that there are few counts."""
-RESIDENT = 3
+RESIDENT = 2
 """The blocks that move rows on one multiprocessor: as many as their rows in registers allow."""
 AT_ONCE = 4
 """The number of rows that a thread reads at once."""
@@ -169,13 +169,14 @@ class PartitionWriter:
         targets = f"targets.{plan.result}"
         with block.phase() as thread:
             first = (block.number * THREADS + thread) * AT_ONCE
-            clamp = lambda at: select(at < 0, 0, select(at < plan.rows, at, plan.rows - 1))
-            found = [self.read(targets, clamp(first + k - 1)) for k in range(AT_ONCE + 1)]
+            before = self.read(targets, select(first > 0, first - 1, 0))
+            found = [before, *[self.read(targets, first + k) for k in range(AT_ONCE)]]  # also what is behind them
             for k in range(AT_ONCE):
                 at, left, right = first + k, found[k], found[k + 1]
-                with code.when((left.ne(right) & (at < plan.rows)) | at.eq(0)):
+                is_new = left.ne(right) & (at < plan.rows)
+                with code.when(is_new | at.eq(0)):
                     self.write(at.to(self.number.kind), "bounds", right.to("i64") * 2)
-                with code.when((left.ne(right) & (at > 0)) | at.eq(plan.rows)):
+                with code.when((is_new & (at > 0)) | at.eq(plan.rows)):
                     self.write(at.to(self.number.kind), "bounds", left.to("i64") * 2 + 1)
         return plan.rows // AT_ONCE + 1
 
@@ -221,18 +222,19 @@ class PartitionWriter:
 class TileWriter:
     """Writes what a block does with one tile of its rows; a warp has neighbouring rows, some for each thread.
 
-    Shared memory has the counters of each warp and digit first, and then the rows in order. `bases` has the difference
-    between the places of the rows of a digit in the result and in the tile.
+    Shared memory has the counters of each warp and digit first, then the targets in order, and then the rows. `bases`
+    has the differences between the places of the rows of a digit in the result and in the tile.
     """
 
     def __init__(self, kernel: PartitionWriter, digit: int, places: Sequence[ThreadVariable]):
         self.kernel, self.plan, self.block, self.code = kernel, kernel.plan, kernel.block, kernel.code
         self.digit, self.places, self.number = digit, places, kernel.number
         block, each = self.block, range(self.plan.each)
-        self.memory = block.shared(self.number, 2 * self.plan.tile)
+        self.memory = block.shared(I8, max(TILE_BYTES, 2 * WARPS * self.plan.digits))
         self.bases = block.shared(self.number, self.plan.digits)
         self.targets = [ThreadVariable(block, self.number) for _ in each]
         self.rows = [ThreadVariable(block, self.number) for _ in each]
+        self.results = [ThreadVariable(block, self.number) for _ in each]  # places in the result
         self.digits = [ThreadVariable(block, I32) for _ in each]
         self.ranks = [ThreadVariable(block, I32) for _ in each]
         self.added = [ThreadVariable(block, I32) for _ in each]  # to the counter of a digit, by its first thread
@@ -242,7 +244,10 @@ class TileWriter:
         self.read_targets(first)
         self.rank_in_warps()
         self.sum_counters()
-        self.put_in_order(first)
+        self.find_places()
+        self.put_in_order(self.targets)
+        self.write_targets(first)
+        self.put_in_order(self.rows)
         self.write_rows()
 
     def read_targets(self, first: Lanes) -> None:
@@ -301,43 +306,45 @@ class TileWriter:
                     place = place + count
                 next_place.store(next_place.load() + (place - start).to(self.number.kind))
 
-    def put_in_order(self, first: Lanes) -> None:
-        """Write targets and rows to shared memory, in the order of the digit; rows are read now, and not earlier.
-
-        Else registers for them would be missing elsewhere.
-        """
-        code, block, each = self.code, self.block, range(self.plan.each)
-        with block.phase() as thread:
-            warp, lane = self.find_warp(thread)
-            for k in each:
-                row = first + (warp * self.plan.each + k) * WARP + lane
-                if self.digit:
-                    self.rows[k].store(self.kernel.read(f"rows.{self.digit % 2}", row, True))
-                else:
-                    self.rows[k].store(row.to(self.number.kind))
-            for k in each:
-                start = code.load(self.counter(warp, self.digits[k].load().to("i64")), I16)
-                self.ranks[k].store(self.ranks[k].load() + start.to("i32"))
-        with block.phase() as thread:
-            for k in each:
-                place = self.ranks[k].load().to("i64")
-                code.store(self.targets[k].load(), code.offset(self.memory, place, self.number))
-                code.store(self.rows[k].load(), code.offset(self.memory, place + self.plan.tile, self.number))
-
-    def write_rows(self) -> None:
-        """Write the tile to memory."""
-        plan, code, kernel, result = self.plan, self.code, self.kernel, (self.digit + 1) % 2
+    def find_places(self) -> None:
+        """The place of each row in the tile."""
         with self.block.phase() as thread:
-            for k in range(0, plan.tile, THREADS):
-                target, row = [
-                    code.load(code.offset(self.memory, thread + (k + start), self.number), self.number)
-                    for start in (0, plan.tile)
-                ]
+            warp, _ = self.find_warp(thread)
+            for digit, rank in zip(self.digits, self.ranks, strict=True):
+                start = self.code.load(self.counter(warp, digit.load().to("i64")), I16)
+                rank.store(rank.load() + start.to("i32"))
+
+    def put_in_order(self, numbers: Sequence[ThreadVariable]) -> None:
+        """Write numbers of rows to shared memory, at their places in the tile."""
+        code = self.code
+        with self.block.phase():
+            for rank, number in zip(self.ranks, numbers, strict=True):
+                code.store(number.load(), code.offset(self.memory, rank.load().to("i64"), self.number))
+
+    def write_targets(self, first: Lanes) -> None:
+        """Write the targets of the tile to memory; the numbers of their rows are read, as registers are free."""
+        code, kernel, each = self.code, self.kernel, self.plan.each
+        with self.block.phase() as thread:
+            warp, lane = self.find_warp(thread)
+            for k, number in enumerate(self.rows):
+                row = first + (warp * each + k) * WARP + lane
+                known = kernel.read(f"rows.{self.digit % 2}", row, True) if self.digit else row.to(self.number.kind)
+                number.store(known)
+            for k, place in enumerate(self.results):
+                at = thread + k * THREADS
+                target = code.load(code.offset(self.memory, at, self.number), self.number)
                 digit = kernel.digit_of(target, self.digit).to("i64")
                 base = code.load(code.offset(self.bases, digit, self.number), self.number)
-                at = (base + (thread + k).to(self.number.kind)).to("i64")
-                kernel.write(target, f"targets.{result}", at)
-                kernel.write(row, f"rows.{result}", at)
+                place.store(base + at.to(self.number.kind))
+                kernel.write(target, f"targets.{(self.digit + 1) % 2}", place.load().to("i64"))
+
+    def write_rows(self) -> None:
+        """Write the numbers of the rows of the tile to memory."""
+        code = self.code
+        with self.block.phase() as thread:
+            for k, place in enumerate(self.results):
+                row = code.load(code.offset(self.memory, thread + k * THREADS, self.number), self.number)
+                self.kernel.write(row, f"rows.{(self.digit + 1) % 2}", place.load().to("i64"))
 
     def counter(self, warp: Lanes | int, digit: Lanes) -> Lanes:
         """The address of the counter of a warp and a digit."""

@@ -2,9 +2,8 @@
 
 The rows of the selection are sorted by their targets, stably (`grid_partition.py`), and a kernel takes the rows of each
 target in their order. If there are more rows than targets, a kernel between them finds where the rows of each target
-begin. So additions to one element are those of NumPy, one after the other; where targets have many
-rows each, groups of threads share them in a fixed way. Nothing is added by atomic operations, whose order would change
-from run to run.
+begin. So additions to one element are those of NumPy, one after the other; where targets have many rows each, groups of
+threads share them in a fixed way. Nothing is added by atomic operations, whose order would change from run to run.
 """
 
 from __future__ import annotations

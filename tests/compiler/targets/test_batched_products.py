@@ -7,6 +7,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 from tests.compiler.targets.devices import DEVICE, on_gpu
 
+from wengert.compiler.targets import batched_products
 from wengert.compiler.targets.batched_products import MOST_CALLS, plan_batch
 
 rng = np.random.default_rng(0)
@@ -42,7 +43,8 @@ def make(shape, order):
 
 @pytest.mark.parametrize("x_order", [(0, 1, 2, 3), (0, 1, 3, 2), (0, 2, 1, 3), (1, 0, 2, 3)])
 @pytest.mark.parametrize("y_order", [(0, 1, 2, 3), (0, 1, 3, 2), (0, 2, 1, 3), (0, 3, 1, 2)])
-def test_the_calls_are_the_product(x_order, y_order):
+def test_the_calls_are_the_product(x_order, y_order, monkeypatch):
+    monkeypatch.setattr(batched_products, "BUSY", 1)
     x, y, out = make((3, 4, 5, 6), x_order), make((3, 4, 6, 7), y_order), np.empty((3, 4, 5, 7))
     plan = plan_batch([x.shape, y.shape, out.shape], [steps_of(x), steps_of(y), steps_of(out)])
     assert plan is not None
@@ -57,7 +59,8 @@ def test_contiguous_batches_are_one_call():
     assert (plan.length, plan.calls) == (12, [(0, 0, 0)])
 
 
-def test_what_cupy_does():
+def test_what_cupy_does(monkeypatch):
+    monkeypatch.setattr(batched_products, "BUSY", 1)
     arrays = lambda *shapes: [np.ones(shape) for shape in shapes]
     plan = lambda x, y, out: plan_batch([x.shape, y.shape, out.shape], [steps_of(x), steps_of(y), steps_of(out)])
     assert plan(*arrays((5, 6), (6, 7), (5, 7))) is None
@@ -67,6 +70,10 @@ def test_what_cupy_does():
     assert plan(x[:, :, ::2], y, out) is None
     many = make((MOST_CALLS + 1, 2, 3, 4), (0, 2, 1, 3))
     assert plan(many, np.ones((MOST_CALLS + 1, 2, 4, 5)), np.ones((MOST_CALLS + 1, 2, 3, 5))) is None
+    fewer = many[:2], np.ones((2, 2, 4, 5)), np.ones((2, 2, 3, 5))
+    assert plan(*fewer) is not None
+    monkeypatch.setattr(batched_products, "BUSY", 1000)  # small products fill the device together, not one by one
+    assert plan(*fewer) is None
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])

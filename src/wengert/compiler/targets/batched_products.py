@@ -2,7 +2,7 @@
 
 cuBLAS's matrices have neighbours along columns, so that the transposed product, y' x', is computed. A batch has one
 distance between its matrices; where batches have several axes that are not evenly apart (the heads of attention,
-next to each other in each row), there is a call for each index of the outer ones.
+next to each other in each row), there is a call for each index of the outer ones, if each has enough to do.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-MOST_CALLS = 16
-"""The most calls for one batch of products."""
+MOST_CALLS, BUSY = 16, 1 << 23
+"""The most calls for one batch of products, and the fewest elements of each, where there are several."""
 
 
 class MatrixLayout(NamedTuple):
@@ -62,7 +62,8 @@ def plan_batch(shapes: Sequence[Sequence[int]], strides: Sequence[Sequence[int]]
     outer = len(batch) - 1
     while outer and all(steps[outer - 1] == steps[outer] * batch[outer] for steps in strides):
         outer -= 1
-    if math.prod(batch[:outer]) > MOST_CALLS:
+    number = math.prod(batch[:outer])
+    if number > MOST_CALLS or (number > 1 and math.prod(shapes[2]) < BUSY * number):
         return None
     offset = lambda steps, index: sum(i * step for i, step in zip(index, steps, strict=False))
     calls = [

@@ -1,4 +1,4 @@
-"""Quotients on GPUs have the bits of IEEE division, and share the reciprocals of their divisors."""
+"""Quotients and roots on GPUs have the bits of IEEE arithmetic, and share the reciprocals of divisors."""
 
 from __future__ import annotations
 
@@ -69,6 +69,19 @@ def test_a_root_and_its_derivative_share_a_reciprocal():
     ptx = ptx_of(prepare_for_device(wg.trace(f, np.ones(1001))))
     assert ptx.count("div.rn.f64") + ptx.count("rcp.rn.f64") > 1
     assert ptx.count("rcp.approx.ftz.f64") == 1
+
+
+def test_roots_of_singles():
+    """All exponents, and numbers next to squares and to those of the middles between floats."""
+    info, rng = np.finfo("f4"), np.random.default_rng(3)
+    middles = (rng.integers(2**23, 2**24, 2000) * 2.0 + 1.0) ** 2
+    near = np.concatenate([middles, np.arange(1, 2000) ** 2.0]).astype("f4")
+    numbers = np.ldexp(1.0 + rng.random(1024), np.arange(1024) % 277 - 149)
+    special = [0.0, -0.0, -1.0, np.inf, -np.inf, np.nan, info.tiny, info.max]
+    x = np.concatenate([near, np.nextafter(near, 0), np.nextafter(near, np.inf), numbers, special]).astype("f4")
+    with np.errstate(all="ignore"):
+        for y in (x, x[: x.size // 4 * 4 - 1]):
+            assert_same_bits(on_gpu(np.sqrt)(y), np.sqrt(y), "f4")
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4"])

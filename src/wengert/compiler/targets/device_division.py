@@ -1,16 +1,17 @@
-"""Quotients on GPUs, with the bits of IEEE division, whose reciprocals are shared.
+"""Quotients and roots on GPUs, with the bits of IEEE arithmetic.
 
 The instruction for a quotient hides a reciprocal: an approximation, Newton's method, and a correction by the exact
 remainder (Markstein). Written out, quotients by one divisor have it in common, which derivatives have everywhere; and
 quotients of zeros, which derivatives have, too, are usual numbers. The steps are those of the instruction, so that the
-results are the same; numbers that are so large or small that a step might not be exact are left to it.
+results are the same; numbers that are so large or small that a step might not be exact are left to it. Roots of singles
+are written out so that the lanes of a thread have one branch for such numbers.
 """
 
 from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ QUOTIENT = re.compile(
     r"= fdiv (?:<(\d+) x )?(float|double)>? (%\w+|0x\w+|splat \([^)]*\)), (%\w+)(, !usual !\{\})?(?=\n)"
 )
 """The instruction for quotients by numbers that are not constants, with the mark of `divide_usual`."""
+ROOT = re.compile(r"= call (?:<(\d+) x )?float>? @llvm\.sqrt\.[v\d]*f32\(")
 DOUBLE = re.compile(r"(%\w+) = fmul [^%]*0x4000000000000000\)?, (%\w+)(?=\n)")
 ONE = re.compile(r"0x3FF0{13}\b")
 RARE = ', !prof !{!"branch_weights", i32 1, i32 2000}'
@@ -41,8 +43,11 @@ class Bounds(NamedTuple):
 
 
 BOUNDS = {"f64": Bounds(-500, 500), "f32": Bounds(-80, 46)}
-APPROXIMATIONS = {"f64": "@llvm.nvvm.rcp.approx.ftz.d", "f32": "@llvm.nvvm.rcp.approx.ftz.f"}
-"""The instructions for reciprocals of about 20 and 23 bits."""
+ROOTS = 0x0D000000, 0x7F7FFFFF
+"""The bits of the least single whose root has exact steps, and of the largest."""
+INVERSE = {"f64": "@llvm.nvvm.rcp.approx.ftz.d", "f32": "@llvm.nvvm.rcp.approx.ftz.f"}
+INVERSE_ROOT = "@llvm.nvvm.rsqrt.approx.ftz.f"
+"""The instructions for reciprocals, of about 20 and 23 bits, and for those of roots of singles."""
 
 
 def divide(x: Lanes, y: Lanes) -> Lanes:
@@ -57,18 +62,26 @@ def divide_by_twice(x: Lanes, y: Lanes) -> Lanes:
 
 def divide_by_inverse(x: Lanes, y: Lanes, inverse: Lanes) -> Lanes:
     """x / y, given the reciprocal where it is exact."""
-    code = x.code
     product, quotient = divide_exactly(x, y, inverse)
-    is_usual = is_exact(x, y, quotient)
-    result = code.variable(x.type, quotient)
+    is_zero = lambda: x.eq(0.0) & product.eq(0.0)
+    # the remainder has lost the sign of a zero
+    return leave_to_instruction(quotient, is_exact(x, y, quotient), is_zero, product, lambda: x / y)
+
+
+def leave_to_instruction(
+    found: Lanes, is_usual: Lanes, is_zero: Callable[[], Lanes], zero: Lanes, instruct: Callable[[], Lanes]
+) -> Lanes:
+    """What was found, or else `zero`, or else the result of an instruction: each is a branch that warps skip."""
+    code = found.code
+    result = code.variable(found.type, found)
     with when_rare(code, any_lane(~is_usual)):
-        is_zero = x.eq(0.0) & product.eq(0.0)
-        found = select(is_zero, product, quotient)  # the remainder has lost the sign of a zero
-        code.store(found, result)
-        is_known = is_usual | is_zero
+        is_zero_here = is_zero()
+        known = select(is_zero_here, zero, found)
+        code.store(known, result)
+        is_known = is_usual | is_zero_here
         with when_rare(code, any_lane(~is_known)):
-            code.store(select(is_known, found, x / y), result)
-    return code.load(result, x.type)
+            code.store(select(is_known, known, instruct()), result)
+    return code.load(result, found.type)
 
 
 def divide_exactly(x: Lanes, y: Lanes, inverse: Lanes) -> tuple[Lanes, Lanes]:
@@ -87,6 +100,17 @@ def invert(x: Lanes) -> Lanes:
     return code.load(result, x.type)
 
 
+def take_root(x: Lanes) -> Lanes:
+    """The root of a single, by one step of Newton's method from an approximate reciprocal of it."""
+    inverse = approximate(INVERSE_ROOT, x)
+    first = x * inverse
+    root = fma(fma(-first, first, x), inverse * 0.5, first)
+    least, most = ROOTS
+    offset = x.bits() - least
+    is_usual = x.code.add(f"icmp ule {offset.typed}, {offset.like(most - least).text}", offset.type.of("i1"))
+    return leave_to_instruction(root, is_usual, lambda: x.eq(0.0), x, x.sqrt)
+
+
 @contextmanager
 def when_rare(code: Code, condition: Lanes) -> Iterator[None]:
     """Run the code written in the `with` block if a condition holds, which LLVM is told to be rare."""
@@ -98,7 +122,7 @@ def when_rare(code: Code, condition: Lanes) -> Iterator[None]:
 
 def invert_exactly(x: Lanes) -> Lanes:
     """The reciprocal, rounded correctly for all but one significand; for that one, the last bit of doubles is set."""
-    first = approximate_inverse(x)
+    first = approximate(INVERSE[x.type.kind], x)
     if x.type.kind == "f32":
         return fma(first, fma(-x, first, 1.0), first)
     first = (first.bits() | 1).floats()
@@ -107,9 +131,9 @@ def invert_exactly(x: Lanes) -> Lanes:
     return fma(second, fma(-x, second, 1.0), second)
 
 
-def approximate_inverse(x: Lanes) -> Lanes:
-    """The device's approximation of the reciprocal, in each lane."""
-    code, type, symbol = x.code, x.type, APPROXIMATIONS[x.type.kind]
+def approximate(symbol: str, x: Lanes) -> Lanes:
+    """The device's approximation of a function, in each lane."""
+    code, type = x.code, x.type
     if type.lanes == 1:
         return code.call(symbol, type, x)
     found = Lanes(code, "poison", type)
@@ -147,18 +171,19 @@ QUOTIENTS: dict[str, Body] = {
     "divide.twice": divide_by_twice,
     "invert": invert,
     "invert.usual": invert_exactly,
+    "root": take_root,
 }
-"""The functions of quotients; numbers that are `usual` are neither very large nor very small."""
+"""The functions of quotients and roots; numbers that are `usual` are neither very large nor very small."""
 
 
 def call_divisions(text: str) -> tuple[str, dict[tuple[str, Type], int]]:
-    """A module in which quotients are calls of functions, and these calls."""
+    """A module in which quotients, and roots of singles, are calls of functions, and these calls."""
     calls: dict[tuple[str, Type], int] = {}
-    parts = [call_divisions_of_function(part, calls) for part in text.split("\ndefine ")]
+    parts = [call_in_function(part, calls) for part in text.split("\ndefine ")]
     return "\ndefine ".join(parts), calls
 
 
-def call_divisions_of_function(text: str, calls: dict[tuple[str, Type], int]) -> str:
+def call_in_function(text: str, calls: dict[tuple[str, Type], int]) -> str:
     """The same of one function; quotients by a divisor and by its double, which derivatives of roots have, share."""
     divisors = {found[4] for found in QUOTIENT.finditer(text)}
     halves = {found[1]: found[2] for found in DOUBLE.finditer(text) if found[2] in divisors}
@@ -176,4 +201,9 @@ def call_divisions_of_function(text: str, calls: dict[tuple[str, Type], int]) ->
         calls[name, type] = calls.get((name, type), 0) + 1
         return f"= call {type.text} @{vector_symbol(name, type)}({', '.join([f'{type.text} {x}' for x in operands])})"
 
-    return QUOTIENT.sub(replace, text)
+    def replace_root(found: re.Match[str]) -> str:
+        type = Type("f32", int(found[1] or 1))
+        calls["root", type] = calls.get(("root", type), 0) + 1
+        return f"= call {type.text} @{vector_symbol('root', type)}("
+
+    return ROOT.sub(replace_root, QUOTIENT.sub(replace, text))

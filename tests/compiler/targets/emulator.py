@@ -34,7 +34,7 @@ from wengert.core.tree import flatten, unflatten
 from wengert.graph.graph import Graph
 from wengert.transforms.tracing import trace
 
-FIRST_STEPS = "rcp.approx.ftz.f", "rsqrt.approx.ftz.f32"
+FIRST_STEPS = "rcp.approx.ftz.f", "rsqrt.approx.ftz.f"
 """The approximations from which quotients and roots start."""
 
 
@@ -135,14 +135,18 @@ def emulate_approximations(text: str) -> str:
     functions: dict[str, tuple[str, Callable[[Lanes], Lanes]]] = {
         INVERSE["f64"]: ("f64", lambda x: (inverse(x).bits() & -(1 << 32)).floats()),
         INVERSE["f32"]: ("f32", inverse),
-        INVERSE_ROOT: ("f32", lambda x: inverse(without_subnormals(x).sqrt())),
+        INVERSE_ROOT["f64"]: ("f64", lambda x: (inverse(x.sqrt()).bits() & -(1 << 32)).floats()),
+        INVERSE_ROOT["f32"]: ("f32", lambda x: inverse(without_subnormals(x).sqrt())),
     }
-    for symbol, (kind, f) in functions.items():
-        code, type, own = Code(), Type(kind), symbol.replace("llvm.nvvm", "emulated")
+    for number, (symbol, (kind, f)) in enumerate(functions.items()):
+        if symbol not in text:
+            continue
+        code, type, own = Code(), Type(kind), f"@emulated.{number}"
         found = f(Lanes(code, "%x", type))
         head = f"define internal {type.text} {own}({type.text} %x) {{"
         function = "\n".join([head, *code.lines, f"  ret {found.typed}", "}"])
-        text = text.replace(f"declare {type.text} {symbol}({type.text})", function).replace(symbol, own)
+        text = text.replace(f"declare {type.text} {symbol}({type.text})", "").replace(symbol, own)
+        text = f"{text}\n\n{function}"
     return text
 
 

@@ -24,7 +24,7 @@ from wengert.compiler.program.memory_plan import Pointers
 from wengert.compiler.program.program import aligned_empty
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, Type
-from wengert.compiler.targets.device_division import APPROXIMATIONS
+from wengert.compiler.targets.device_division import INVERSE, INVERSE_ROOT
 from wengert.compiler.targets.device_module import module_text, translate
 from wengert.compiler.targets.device_program import DeviceProgram, DeviceWriter, Launches
 from wengert.compiler.targets.device_run import LoadedProgram, launches_of
@@ -33,6 +33,9 @@ from wengert.core.spec import Spec
 from wengert.core.tree import flatten, unflatten
 from wengert.graph.graph import Graph
 from wengert.transforms.tracing import trace
+
+FIRST_STEPS = "rcp.approx.ftz.f", "rsqrt.approx.ftz.f"
+"""The approximations from which quotients and roots start."""
 
 
 class EmulatedBlock(ThreadBlock):
@@ -139,19 +142,27 @@ def compile_graph(graph: Graph) -> LoadedProgram:
     writer = DeviceWriter(EmulatedBlock)
     program = writer.write(graph)
     text = module_text(writer.kernels, EmulatedBlock, len(writer.kernels) == 1)
-    return LoadedProgram(program, Emulator(emulate_inverses(text)))
+    return LoadedProgram(program, Emulator(emulate_approximations(text)))
 
 
-def emulate_inverses(text: str) -> str:
-    """A module that has the approximations of reciprocals as functions: of doubles 20 bits, of singles all."""
-    for kind, symbol in APPROXIMATIONS.items():
-        code, type = Code(), Type(kind)
-        inverse = without_subnormals(1.0 / without_subnormals(Lanes(code, "%x", type)))
-        if kind == "f64":
-            inverse = (inverse.bits() & -(1 << 32)).floats()
-        head = f"define internal {type.text} @inverse.{kind}({type.text} %x) {{"
-        function = "\n".join([head, *code.lines, f"  ret {inverse.typed}", "}"])
-        text = text.replace(f"declare {type.text} {symbol}({type.text})", function).replace(symbol, f"@inverse.{kind}")
+def emulate_approximations(text: str) -> str:
+    """A module that has the approximations of reciprocals as functions: of doubles 20 bits, of singles about all."""
+    inverse = lambda x: without_subnormals(1.0 / without_subnormals(x))
+    functions: dict[str, tuple[str, Callable[[Lanes], Lanes]]] = {
+        INVERSE["f64"]: ("f64", lambda x: (inverse(x).bits() & -(1 << 32)).floats()),
+        INVERSE["f32"]: ("f32", inverse),
+        INVERSE_ROOT["f64"]: ("f64", lambda x: (inverse(x.sqrt()).bits() & -(1 << 32)).floats()),
+        INVERSE_ROOT["f32"]: ("f32", lambda x: inverse(without_subnormals(x).sqrt())),
+    }
+    for number, (symbol, (kind, f)) in enumerate(functions.items()):
+        if symbol not in text:
+            continue
+        code, type, own = Code(), Type(kind), f"@emulated.{number}"
+        found = f(Lanes(code, "%x", type))
+        head = f"define internal {type.text} {own}({type.text} %x) {{"
+        function = "\n".join([head, *code.lines, f"  ret {found.typed}", "}"])
+        text = text.replace(f"declare {type.text} {symbol}({type.text})", "").replace(symbol, own)
+        text = f"{text}\n\n{function}"
     return text
 
 
@@ -229,7 +240,7 @@ def ptx_of(graph: Any, capability: str = "sm_90") -> str:
 def check_ptx(ptx: str) -> None:
     """Every kernel is an entry, calls nothing that does not exist, and rounds each operation by itself.
 
-    Nothing is approximated but the reciprocals from which quotients start (`device_division.py`).
+    Nothing is approximated but the reciprocals from which quotients and roots start (`device_division.py`).
     """
     for line in ptx.splitlines():
         words = line.split()
@@ -237,7 +248,7 @@ def check_ptx(ptx: str) -> None:
             raise AssertionError(f"no name of a kernel: {line}")
         if words and words[0] in {f"{op}.{kind}" for op in ("add", "sub", "mul") for kind in ("f32", "f64")}:
             raise AssertionError(f"an operation that may be fused: {line}")
-        if (".approx" in line or ".ftz" in line) and not line.strip().startswith("rcp.approx.ftz.f"):
+        if (".approx" in line or ".ftz" in line) and not line.strip().startswith(FIRST_STEPS):
             raise AssertionError(f"an approximate operation: {line}")
         if words and words[0] == ".extern" and "vprintf" not in line:
             raise AssertionError(f"a function that is missing: {line}")

@@ -1,29 +1,37 @@
-"""Quotients on GPUs, with the bits of IEEE division, whose reciprocals are shared.
+"""Quotients and roots on GPUs, with the bits of IEEE arithmetic.
 
 The instruction for a quotient hides a reciprocal: an approximation, Newton's method, and a correction by the exact
 remainder (Markstein). Written out, quotients by one divisor have it in common, which derivatives have everywhere; and
 quotients of zeros, which derivatives have, too, are usual numbers. The steps are those of the instruction, so that the
 results are the same; numbers that are so large or small that a step might not be exact are left to it.
+
+Roots are written out, too: the lanes of a thread have one branch for such numbers, and the reciprocal of a root of
+doubles starts from what its root started from.
 """
 
 from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+import numpy as np
+
 from wengert.compiler.simd.lane_operations import any_lane, pick_lanes
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
-from wengert.compiler.simd.types import Type
+from wengert.compiler.simd.types import Type, constant_text
 from wengert.compiler.simd.vector_functions import Body, vector_symbol
 
 QUOTIENT = re.compile(
-    r"= fdiv (?:<(\d+) x )?(float|double)>? (%\w+|0x\w+|splat \([^)]*\)), (%\w+)(, !usual !\{\})?(?=\n)"
+    r"(%\w+) = fdiv (?:<(\d+) x )?(float|double)>? (%\w+|0x\w+|splat \([^)]*\)), (%\w+)(, !usual !\{\})?(?=\n)"
 )
 """The instruction for quotients by numbers that are not constants, with the mark of `divide_usual`."""
-DOUBLE = re.compile(r"(%\w+) = fmul [^%]*0x4000000000000000\)?, (%\w+)(?=\n)")
+ROOT = re.compile(r"(%\w+) = call (?:<(\d+) x )?(float|double)>? @llvm\.sqrt\.\w+\([^%\n]*(%\w+)\)")
+DOUBLE = re.compile(r"(%\w+) = fmul [^%\n]*0x4000000000000000\)?, (%\w+)(?=\n)")
+ROUNDED = re.compile(r"  (%\w+) = fptrunc (?:<(\d+) x )?double>? (?:splat \(double )?(0x\w+)\)? to [^\n]*float>?\n")
+NAME = re.compile(r"%[\w.]+")
 ONE = re.compile(r"0x3FF0{13}\b")
 RARE = ', !prof !{!"branch_weights", i32 1, i32 2000}'
 """What LLVM is told of a branch that is hardly ever taken, so that it does not compute both sides instead."""
@@ -41,34 +49,35 @@ class Bounds(NamedTuple):
 
 
 BOUNDS = {"f64": Bounds(-500, 500), "f32": Bounds(-80, 46)}
-APPROXIMATIONS = {"f64": "@llvm.nvvm.rcp.approx.ftz.d", "f32": "@llvm.nvvm.rcp.approx.ftz.f"}
-"""The instructions for reciprocals of about 20 and 23 bits."""
-
-
-def divide(x: Lanes, y: Lanes) -> Lanes:
-    """x / y; instructions that depend on y alone are found by LLVM to be common."""
-    return divide_by_inverse(x, y, invert_exactly(y))
-
-
-def divide_by_twice(x: Lanes, y: Lanes) -> Lanes:
-    """x / 2y, by the reciprocal of y."""
-    return divide_by_inverse(x, y + y, invert_exactly(y) * 0.5)
+ROOTS = {"f64": (0x03500000, 0x7FEFFFFF), "f32": (0x0D000000, 0x7F7FFFFF)}
+"""The first words of the least number whose root has exact steps, and of the largest."""
+INVERSE = {"f64": "@llvm.nvvm.rcp.approx.ftz.d", "f32": "@llvm.nvvm.rcp.approx.ftz.f"}
+INVERSE_ROOT = {"f64": 'asm "rsqrt.approx.ftz.f64 $0, $1;", "=d,d"', "f32": "@llvm.nvvm.rsqrt.approx.ftz.f"}
+"""The instructions for reciprocals, of about 20 and 23 bits, and for those of roots; LLVM has not always had one."""
 
 
 def divide_by_inverse(x: Lanes, y: Lanes, inverse: Lanes) -> Lanes:
-    """x / y, given the reciprocal where it is exact."""
-    code = x.code
+    """x / y, given the reciprocal; LLVM finds that quotients by one number have it in common."""
     product, quotient = divide_exactly(x, y, inverse)
-    is_usual = is_exact(x, y, quotient)
-    result = code.variable(x.type, quotient)
+    is_zero = lambda: x.eq(0.0) & product.eq(0.0)
+    # the remainder has lost the sign of a zero
+    return leave_to_instruction(quotient, is_exact(x, y, quotient), is_zero, product, lambda: x / y)
+
+
+def leave_to_instruction(
+    found: Lanes, is_usual: Lanes, is_zero: Callable[[], Lanes], zero: Lanes, instruct: Callable[[], Lanes]
+) -> Lanes:
+    """What was found, or else `zero`, or else the result of an instruction: each is a branch that warps skip."""
+    code = found.code
+    result = code.variable(found.type, found)
     with when_rare(code, any_lane(~is_usual)):
-        is_zero = x.eq(0.0) & product.eq(0.0)
-        found = select(is_zero, product, quotient)  # the remainder has lost the sign of a zero
-        code.store(found, result)
-        is_known = is_usual | is_zero
+        is_zero_here = is_zero()
+        known = select(is_zero_here, zero, found)
+        code.store(known, result)
+        is_known = is_usual | is_zero_here
         with when_rare(code, any_lane(~is_known)):
-            code.store(select(is_known, found, x / y), result)
-    return code.load(result, x.type)
+            code.store(select(is_known, known, instruct()), result)
+    return code.load(result, found.type)
 
 
 def divide_exactly(x: Lanes, y: Lanes, inverse: Lanes) -> tuple[Lanes, Lanes]:
@@ -77,14 +86,50 @@ def divide_exactly(x: Lanes, y: Lanes, inverse: Lanes) -> tuple[Lanes, Lanes]:
     return product, fma(fma(-y, product, x), inverse, product)
 
 
-def invert(x: Lanes) -> Lanes:
-    """1 / x."""
-    code, inverse = x.code, invert_exactly(x)
-    is_usual = is_exact(x, x, inverse)
+def check_inverse(x: Lanes, inverse: Lanes) -> Lanes:
+    """1 / x, given the reciprocal where it is exact."""
+    code, is_usual = x.code, is_exact(x, x, inverse)
     result = code.variable(x.type, inverse)
     with when_rare(code, any_lane(~is_usual)):
         code.store(select(is_usual, inverse, 1.0 / x), result)
     return code.load(result, x.type)
+
+
+def take_root(x: Lanes, inverse: Lanes) -> Lanes:
+    """The root, given its reciprocal to about an ulp: a step of Newton's method with an exact remainder."""
+    offset = offset_in_roots(x)
+    first = x * inverse
+    root = fma(fma(-first, first, x), inverse * 0.5, first)
+    least, most = ROOTS[x.type.kind]
+    is_usual = x.code.add(f"icmp ule {offset.typed}, {offset.like(most - least).text}", offset.type.of("i1"))
+    return leave_to_instruction(root, is_usual, lambda: x.eq(0.0), x, x.sqrt)
+
+
+def invert_root(x: Lanes) -> Lanes:
+    """The reciprocal of a root to about an ulp; what the second word of doubles starts with hardly matters."""
+    first = approximate(INVERSE_ROOT[x.type.kind], x)
+    if x.type.kind == "f32":
+        return first
+    word, whole = offset_in_roots(x), x.type.of("i64")
+    first = (first.bits() | x.code.add(f"zext {word.typed} to {whole.text}", whole)).floats()
+    error = fma(-(first * first), x, 1.0)
+    return fma(fma(error, 0.375, 0.5), error * first, first)
+
+
+def offset_in_roots(x: Lanes) -> Lanes:
+    """The first word, less that of the least number whose root has exact steps."""
+    return first_word(x) - ROOTS[x.type.kind][0]
+
+
+def invert_rounded_root(root: Lanes, inverse: Lanes) -> Lanes:
+    """The reciprocal of a root of doubles that was rounded, given that of the root.
+
+    It is one of the two floats next to the exact reciprocal, and the nearest unless that is within 2^-102 of their
+    middle. Quotients are rounded correctly with either: there are 123 significands of such roots (divisors of 2^106 + j
+    for |j| < 20), and among these only the one of all ones needs the larger float, which a last bit of 1 leads to.
+    """
+    first = (inverse.bits() | 1).floats()
+    return fma(first, fma(-root, first, 1.0), first)
 
 
 @contextmanager
@@ -96,9 +141,9 @@ def when_rare(code: Code, condition: Lanes) -> Iterator[None]:
         yield
 
 
-def invert_exactly(x: Lanes) -> Lanes:
+def invert(x: Lanes) -> Lanes:
     """The reciprocal, rounded correctly for all but one significand; for that one, the last bit of doubles is set."""
-    first = approximate_inverse(x)
+    first = approximate(INVERSE[x.type.kind], x)
     if x.type.kind == "f32":
         return fma(first, fma(-x, first, 1.0), first)
     first = (first.bits() | 1).floats()
@@ -107,14 +152,15 @@ def invert_exactly(x: Lanes) -> Lanes:
     return fma(second, fma(-x, second, 1.0), second)
 
 
-def approximate_inverse(x: Lanes) -> Lanes:
-    """The device's approximation of the reciprocal, in each lane."""
-    code, type, symbol = x.code, x.type, APPROXIMATIONS[x.type.kind]
+def approximate(symbol: str, x: Lanes) -> Lanes:
+    """The device's approximation of a function, in each lane."""
+    code, type = x.code, x.type
     if type.lanes == 1:
-        return code.call(symbol, type, x)
+        is_assembly = symbol.startswith("asm")
+        return code.add(f"call {type.text} {symbol}({x.typed})", type) if is_assembly else code.call(symbol, type, x)
     found = Lanes(code, "poison", type)
     for lane in range(type.lanes):
-        one = code.call(symbol, Type(type.kind), pick_lanes(x, [lane]))
+        one = approximate(symbol, pick_lanes(x, [lane]))
         found = code.add(f"insertelement {found.typed}, {one.typed}, i64 {lane}", type)
     return found
 
@@ -127,8 +173,13 @@ def is_exact(x: Lanes, y: Lanes, quotient: Lanes) -> Lanes:
     least, most = [2.0**exponent for exponent in BOUNDS[x.type.kind]]
     if x.type.kind == "f64":
         least, most = [single_of_first_word(bound) for bound in (least, most)]
-        x, y, quotient = [z.bits().logical_right(32).to("i32").floats() for z in (x, y, quotient)]
+        x, y, quotient = [first_word(z).floats() for z in (x, y, quotient)]
     return (x.abs() >= least) & (fma(quotient, 0.0, y).abs() <= most)
+
+
+def first_word(x: Lanes) -> Lanes:
+    """The bits of a single, and the first 32 of a double."""
+    return x.bits() if x.type.kind == "f32" else x.bits().logical_right(32).to("i32")
 
 
 def single_of_first_word(x: float) -> float:
@@ -142,38 +193,74 @@ def single_of_first_word(x: float) -> float:
 
 
 QUOTIENTS: dict[str, Body] = {
-    "divide": divide,
-    "divide.usual": lambda x, y: divide_exactly(x, y, invert_exactly(y))[1],
-    "divide.twice": divide_by_twice,
-    "invert": invert,
-    "invert.usual": invert_exactly,
+    "divide": divide_by_inverse,
+    "divide.usual": lambda x, y, inverse: divide_exactly(x, y, inverse)[1],
+    "inverse": invert,
+    "inverse.checked": check_inverse,
+    "root": take_root,
+    "root.inverse": invert_root,
+    "root.rounded": invert_rounded_root,
 }
-"""The functions of quotients; numbers that are `usual` are neither very large nor very small."""
+"""The functions of quotients and roots; numbers that are `usual` are neither very large nor very small."""
 
 
 def call_divisions(text: str) -> tuple[str, dict[tuple[str, Type], int]]:
-    """A module in which quotients are calls of functions, and these calls."""
+    """A module in which quotients and roots are calls of functions, and these calls."""
+    parts = [FunctionText(part) for part in text.split("\ndefine ")]
     calls: dict[tuple[str, Type], int] = {}
-    parts = [call_divisions_of_function(part, calls) for part in text.split("\ndefine ")]
-    return "\ndefine ".join(parts), calls
+    for part in parts:
+        calls |= {key: calls.get(key, 0) + count for key, count in part.calls.items()}
+    return "\ndefine ".join([part.text for part in parts]), calls
 
 
-def call_divisions_of_function(text: str, calls: dict[tuple[str, Type], int]) -> str:
-    """The same of one function; quotients by a divisor and by its double, which derivatives of roots have, share."""
-    divisors = {found[4] for found in QUOTIENT.finditer(text)}
-    halves = {found[1]: found[2] for found in DOUBLE.finditer(text) if found[2] in divisors}
+def round_constants(text: str) -> str:
+    """A function in which constants of double precision that are rounded to singles are constants."""
+    constants: dict[str, str] = {}
+    for name, lanes, digits in ROUNDED.findall(text):
+        (value,) = struct.unpack("<d", struct.pack("<Q", int(digits, 16)))
+        with np.errstate(over="ignore"):  # then it is infinite
+            constants[name] = constant_text(value, Type("f32", int(lanes or 1)))
+    return NAME.sub(lambda found: constants.get(found[0], found[0]), ROUNDED.sub("", text))
 
-    def replace(found: re.Match[str]) -> str:
-        lanes, scalar, top, below, mark = found.groups()
-        type = Type(KINDS[scalar], int(lanes or 1))
-        operands: tuple[str, ...] = top, below
-        if ONE.search(top) is not None:
-            name, operands = "invert.usual" if mark else "invert", (below,)
-        elif below in halves:
-            name, operands = "divide.twice", (top, halves[below])
-        else:
-            name = "divide.usual" if mark else "divide"
-        calls[name, type] = calls.get((name, type), 0) + 1
-        return f"= call {type.text} @{vector_symbol(name, type)}({', '.join([f'{type.text} {x}' for x in operands])})"
 
-    return QUOTIENT.sub(replace, text)
+class FunctionText:
+    """The text of one function, in which quotients and roots are calls.
+
+    Quotients by a divisor and by its double, which derivatives of roots have, share a reciprocal.
+    """
+
+    def __init__(self, text: str):
+        self.calls: dict[tuple[str, Type], int] = {}
+        text = round_constants(text)
+        divisors = {found[5] for found in QUOTIENT.finditer(text)}
+        self.halves = {found[1]: found[2] for found in DOUBLE.finditer(text) if found[2] in divisors}
+        self.roots = {found[1] for found in ROOT.finditer(text) if found[3] == "double"}
+        self.text = ROOT.sub(self.replace_root, QUOTIENT.sub(self.replace_quotient, text))
+
+    def call(self, name: str, type: Type, *operands: str) -> str:
+        """The call of a function."""
+        self.calls[name, type] = self.calls.get((name, type), 0) + 1
+        return f"call {type.text} @{vector_symbol(name, type)}({', '.join([f'{type.text} {x}' for x in operands])})"
+
+    def replace_root(self, found: re.Match[str]) -> str:
+        """The calls for the reciprocal of a root and for the root."""
+        name, lanes, scalar, x = found.groups()
+        type, inverse = Type(KINDS[scalar], int(lanes or 1)), f"{name}.root"
+        return f"{inverse} = {self.call('root.inverse', type, x)}\n  {name} = {self.call('root', type, x, inverse)}"
+
+    def replace_quotient(self, found: re.Match[str]) -> str:
+        """The calls for a reciprocal and for a quotient."""
+        name, lanes, scalar, x, y, is_usual = found.groups()
+        type, half = Type(KINDS[scalar], int(lanes or 1)), self.halves.get(y, y)
+        is_root = half in self.roots
+        is_inverse = ONE.search(x) is not None and not is_root
+        inverse = name if is_inverse and is_usual else f"{name}.inverse"
+        first = self.call("root.rounded", type, half, f"{half}.root") if is_root else self.call("inverse", type, half)
+        lines = [f"{inverse} = {first}"]
+        if y != half:
+            lines = [f"{name}.half = {first}", f"{inverse} = fmul {type.text} {name}.half, {constant_text(0.5, type)}"]
+        if is_inverse and not is_usual:
+            lines.append(f"{name} = {self.call('inverse.checked', type, y, inverse)}")
+        elif not is_inverse:
+            lines.append(f"{name} = {self.call('divide.usual' if is_usual else 'divide', type, x, y, inverse)}")
+        return "\n  ".join(lines)

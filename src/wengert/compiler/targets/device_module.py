@@ -35,7 +35,7 @@ def module_text(kernels: Sequence[tuple[DeviceKernel, int]], block: type[ThreadB
     if sum(calls.values()) > INLINED_CALLS:
         return join_predicates(text.replace(" alwaysinline ", " noinline "))
     shared, quotients = call_divisions(text)
-    if 0 < sum(quotients.values()) <= INLINED_CALLS:
+    if 0 < sum(quotients.values()) <= 2 * INLINED_CALLS:  # a reciprocal and a quotient each
         texts, needed = definitions(quotients, bodies=DEVICE_FUNCTIONS)
         text = "\n\n".join([shared, *[line for name, line in needed.items() if name not in known], *texts])
     for name in SHORT_RARE:  # a call, even if it is rare, takes registers from everything around it

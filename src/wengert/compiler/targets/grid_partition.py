@@ -21,7 +21,7 @@ from wengert.compiler.simd.types import I64, Type
 from wengert.compiler.targets.grid_kernel import NARROW
 from wengert.compiler.targets.thread_block import I32, THREADS, WARP, ThreadBlock, ThreadVariable
 
-MOST_BITS, FEWEST_BITS = 10, 8
+MOST_BITS, FEWEST_BITS = 8, 8
 """The bits of a digit: with more, few rows of a tile have the same; with fewer, threads would have no digit."""
 TILE_BYTES = 1 << 15
 """The bytes of the targets that a block puts in order at once, 8192 of them: of 1024 digits, each has eight."""

@@ -31,8 +31,8 @@ UNROLLED = 4
 """The number of steps of a reduction whose elements are read at once, if they call no functions."""
 GATHERED = 8
 """The number of terms that a running reduction folds at once: combining states costs more than adding terms."""
-SHORT_BODY, LONG_BODY = 80, 400
-"""The cost of a short body, and from which on a body is long, in additions."""
+ONE_FUNCTION, SHORT_BODY, LONG_BODY = 32, 80, 400
+"""The cost of a body with one function, of a short body, and from which on a body is long, in additions."""
 
 
 class GridPlan(LoopPlan):
@@ -143,9 +143,11 @@ class GridPlan(LoopPlan):
         """
         if self.cost > LONG_BODY:
             return 0
-        if self.is_running or self.tile > 1 or not self.is_short:
-            return 4
-        return 6 if has_calls else 0
+        if self.tile > 1:
+            return 2
+        if has_calls and self.cost <= ONE_FUNCTION and not self.kernel.reductions:
+            return 8
+        return 4 if has_calls or self.is_running or self.cost > COST else 0
 
     @property
     def unrolled(self) -> int:
@@ -156,8 +158,8 @@ class GridPlan(LoopPlan):
         """The number of steps that are written out, where a thread folds every so-many-th element."""
         if self.is_running:
             return GATHERED if self.reduced >= GATHERED * step else 1
-        steps = UNROLLED if self.tile == 1 else UNROLLED // 2  # the elements of a tile are in registers, too
-        return steps if self.cost < COST and self.reduced >= steps * step else 1
+        is_light = self.cost < COST and self.tile == 1  # the elements of a tile are in registers, too
+        return UNROLLED if is_light and self.reduced >= UNROLLED * step else 1
 
     @property
     def is_running(self) -> bool:

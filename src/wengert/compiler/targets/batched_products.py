@@ -1,21 +1,18 @@
 """Batches of products of matrices by cuBLAS, wherever their elements are: CuPy would copy those that are transposed.
 
-cuBLAS's matrices have neighbours along columns, so that the transposed product, y' x', is computed. A batch has one
-distance between its matrices; where batches have several axes that are not evenly apart (the heads of attention,
-next to each other in each row), there is a call for each index of the outer ones, if each has enough to do.
+cuBLAS's matrices have neighbours along columns, so that the transposed product, y' x', is computed. Matrices that are
+evenly apart are given by the first one and their distance, others (the heads of attention, next to each other in each
+row of a token) by all of their addresses, which the device computes.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-
-MOST_CALLS, BUSY = 16, 1 << 23
-"""The most calls for one batch of products, and the fewest elements of each, where there are several."""
 
 
 class MatrixLayout(NamedTuple):
@@ -25,21 +22,12 @@ class MatrixLayout(NamedTuple):
     distance: int
 
 
-class ProductCall(NamedTuple):
-    """A call of cuBLAS's `gemmStridedBatched`: the offsets of both operands and the result, in elements."""
-
-    x: int
-    y: int
-    out: int
-
-
 class BatchPlan(NamedTuple):
-    """The calls of a batch; `steps` are the distances between matrices of `length` products in each of them."""
+    """Both operands and the result: layouts of matrices, where each is, and the distances if they are evenly apart."""
 
     layouts: tuple[MatrixLayout, MatrixLayout, MatrixLayout]
-    steps: tuple[int, int, int]
-    length: int
-    calls: list[ProductCall]
+    offsets: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+    steps: tuple[int, int, int] | None
 
 
 def find_layout(shape: Sequence[int], strides: Sequence[int]) -> MatrixLayout | None:
@@ -50,35 +38,43 @@ def find_layout(shape: Sequence[int], strides: Sequence[int]) -> MatrixLayout | 
     return MatrixLayout(True, across) if down == 1 and across >= rows else None
 
 
-def plan_batch(shapes: Sequence[Sequence[int]], strides: Sequence[Sequence[int]]) -> BatchPlan | None:
-    """The calls for x @ y = out, by the shapes and strides of all three; None if CuPy must do it."""
-    batch = tuple(shapes[2][:-2])
-    if not batch or 0 in (*shapes[0], *shapes[1]) or any(tuple(shape[:-2]) != batch for shape in shapes):
+@lru_cache(maxsize=1024)
+def plan_batch(shapes: tuple[tuple[int, ...], ...], strides: tuple[tuple[int, ...], ...]) -> BatchPlan | None:
+    """How x @ y = out is computed, by the shapes and strides of all three; None if CuPy must do it."""
+    batch = shapes[2][:-2]
+    if not batch or 0 in (*shapes[0], *shapes[1]) or any(shape[:-2] != batch for shape in shapes):
         return None
-    layouts = [find_layout(shape[-2:], steps[-2:]) for shape, steps in zip(shapes, strides, strict=True)]
-    x, y, out = layouts
+    x, y, out = [find_layout(shape[-2:], steps[-2:]) for shape, steps in zip(shapes, strides, strict=True)]
     if x is None or y is None or out is None or out.is_transposed:
         return None
-    outer = len(batch) - 1
-    while outer and all(steps[outer - 1] == steps[outer] * batch[outer] for steps in strides):
-        outer -= 1
-    number = math.prod(batch[:outer])
-    if number > MOST_CALLS or (number > 1 and math.prod(shapes[2]) < BUSY * number):
-        return None
-    offset = lambda steps, index: sum(i * step for i, step in zip(index, steps, strict=False))
-    calls = [
-        ProductCall(*[offset(steps, index) for steps in strides])
-        for index in itertools.product(*map(range, batch[:outer]))
-    ]
-    step_x, step_y, step = [steps[len(batch) - 1] for steps in strides]
-    return BatchPlan((x, y, out), (step_x, step_y, step), math.prod(batch[outer:]), calls)
+    at_x, at_y, at_out = [find_offsets(batch, steps) for steps in strides]
+    even = [find_step(offsets) for offsets in (at_x, at_y, at_out)]
+    steps = (even[0], even[1], even[2]) if None not in even else None
+    return BatchPlan((x, y, out), (at_x, at_y, at_out), steps)  # type: ignore[arg-type]  # none of them is None
+
+
+def find_offsets(batch: tuple[int, ...], strides: Sequence[int]) -> tuple[int, ...]:
+    """Where each matrix of a batch is."""
+    indices = itertools.product(*map(range, batch))
+    return tuple([sum(i * step for i, step in zip(index, strides, strict=False)) for index in indices])
+
+
+def find_step(offsets: Sequence[int]) -> int | None:
+    """The distance of matrices that are evenly apart.
+
+    >>> find_step([0, 5, 10]), find_step([0, 5, 20]), find_step([0])
+    (5, None, 0)
+    """
+    step = offsets[1] - offsets[0] if len(offsets) > 1 else 0
+    return step if all(b - a == step for a, b in itertools.pairwise(offsets)) else None
 
 
 def multiply(arrays: Any, x: Any, y: Any, out: Any) -> None:
     """Write x @ y to an array; `arrays` is CuPy."""
+    operands = x, y, out
     is_real = x.dtype == y.dtype == out.dtype and out.dtype in (np.float32, np.float64)
-    strides = [[step // a.itemsize for step in a.strides] for a in (x, y, out)]
-    plan = plan_batch([x.shape, y.shape, out.shape], strides) if is_real else None
+    strides = [tuple([step // a.itemsize for step in a.strides]) for a in operands]
+    plan = plan_batch(tuple([a.shape for a in operands]), tuple(strides)) if is_real else None
     if plan is None:
         arrays.matmul(x, y, out=out)
     else:
@@ -86,18 +82,35 @@ def multiply(arrays: Any, x: Any, y: Any, out: Any) -> None:
 
 
 def run_batch(arrays: Any, plan: BatchPlan, x: Any, y: Any, out: Any) -> None:
-    """Run the calls of a plan on the current stream."""
-    blas = arrays.cuda.cublas
-    run: Callable[..., None] = blas.sgemmStridedBatched if out.dtype == np.float32 else blas.dgemmStridedBatched
+    """Compute the products of a batch on the current stream."""
+    blas, letter = arrays.cuda.cublas, "s" if out.dtype == np.float32 else "d"
     numbers = np.array([1.0, 0.0], out.dtype)
-    one, zero, size = numbers.ctypes.data, numbers[1:].ctypes.data, out.itemsize
-    (rows, terms), columns = x.shape[-2:], y.shape[-1]
-    (of_x, of_y, of_out), (step_x, step_y, step) = plan.layouts, plan.steps
+    one, zero = numbers.ctypes.data, numbers[1:].ctypes.data
+    of_x, of_y, of_out = plan.layouts
     kind = lambda layout: blas.CUBLAS_OP_T if layout.is_transposed else blas.CUBLAS_OP_N
-    handle = arrays.cuda.get_cublas_handle()
-    for call in plan.calls:
-        at_x, at_y, at = [a.data.ptr + offset * size for a, offset in zip((x, y, out), call, strict=True)]
-        run(
-            handle, kind(of_y), kind(of_x), columns, rows, terms, one, at_y, of_y.distance, step_y,
-            at_x, of_x.distance, step_x, zero, at, of_out.distance, step, plan.length,
+    sizes = kind(of_y), kind(of_x), y.shape[-1], *x.shape[-2:]
+    handle, count = arrays.cuda.get_cublas_handle(), len(plan.offsets[0])
+    if plan.steps is not None:
+        step_x, step_y, step = plan.steps
+        getattr(blas, f"{letter}gemmStridedBatched")(
+            handle, *sizes, one, y.data.ptr, of_y.distance, step_y, x.data.ptr, of_x.distance, step_x,
+            zero, out.data.ptr, of_out.distance, step, count,
         )  # fmt: skip
+        return
+    device = arrays.cuda.runtime.getDevice()
+    at_x, at_y, at = [
+        offsets_on_device(arrays, device, offsets, out.itemsize) + a.data.ptr
+        for offsets, a in zip(plan.offsets, (x, y, out), strict=True)
+    ]
+    getattr(blas, f"{letter}gemmBatched")(
+        handle, *sizes, one, at_y.data.ptr, of_y.distance, at_x.data.ptr, of_x.distance,
+        zero, at.data.ptr, of_out.distance, count,
+    )  # fmt: skip
+
+
+@cache
+def offsets_on_device(arrays: Any, _device: int, offsets: tuple[int, ...], itemsize: int) -> Any:
+    """Offsets in bytes on the current device, where all streams find them."""
+    found = arrays.asarray(np.array(offsets, np.int64) * itemsize)
+    arrays.cuda.get_current_stream().synchronize()
+    return found

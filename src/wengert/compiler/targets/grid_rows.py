@@ -15,7 +15,7 @@ from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import Type
 from wengert.compiler.targets.grid_kernel import GridWriter
-from wengert.compiler.targets.grid_plan import SERIAL, GridPlan, power_above
+from wengert.compiler.targets.grid_plan import LONG_BODY, SERIAL, GridPlan, power_above
 from wengert.compiler.targets.thread_block import THREADS, DeviceKernel, ThreadBlock, make_pointers
 from wengert.graph.ir import Node
 
@@ -88,8 +88,13 @@ class GridRowWriter:
             self.write_part(writer, part)
         blocks = -(-self.kernel.count // self.plan.rows_of_block)
         what = f"{self.kernel.count} rows -> {', '.join(repr(node.spec) for node in self.kernel.roots)}"
-        resident = min(plan.resident(True) for plan in self.plan.parts) if self.code.calls else 0
-        return [DeviceKernel(self.name, self.code, blocks, self.plan.nbytes, what, resident)]
+        return [DeviceKernel(self.name, self.code, blocks, self.plan.nbytes, what, self.resident())]
+
+    def resident(self) -> int:
+        """The blocks that a multiprocessor should have room for, as `GridPlan.resident` says."""
+        plans = self.plan.parts
+        most = 6 if self.code.calls and all(plan.is_short and not plan.is_running for plan in plans) else 4
+        return 0 if any(plan.cost > LONG_BODY for plan in plans) else most
 
     def find_row(self, writer: GridWriter, thread: Lanes) -> tuple[Lanes, Lanes]:
         """The row of a thread, and its number among the threads of the row; sets the counters of the row."""

@@ -9,9 +9,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
-from wengert.compiler.simd.lane_operations import pick_lanes
+from wengert.compiler.simd.lane_operations import any_lane, pick_lanes
 from wengert.compiler.simd.lanes import Lanes, select
 from wengert.compiler.simd.logarithm import FORMATS, log, log_of_sum, split_positive
 from wengert.compiler.simd.trigonometric import (
@@ -19,11 +18,10 @@ from wengert.compiler.simd.trigonometric import (
     PRECISIONS,
     SINE,
     TANGENT,
-    AngleFunction,
     reduce_huge,
     reduce_small,
 )
-from wengert.compiler.simd.vector_functions import FUNCTIONS, Body, replace_rare
+from wengert.compiler.simd.vector_functions import FUNCTIONS, Body, call, replace_rare
 from wengert.compiler.targets.device_division import QUOTIENTS
 
 SHORT_RARE = ("exp.wide", "log.any")
@@ -32,15 +30,19 @@ ANY = re.compile(r"@llvm\.vector\.reduce\.or\.v(\d+)i1\(")
 """The instruction that asks whether a condition holds in any lane."""
 
 
-def angle_functions(name: str, function: AngleFunction) -> dict[str, Callable[[Lanes], Lanes]]:
-    """A function of usual angles, and the one that it calls for huge ones."""
-
-    def of_any_size(x: Lanes) -> Lanes:
-        size = x.abs()
-        usual = function.far(x, reduce_small(size))
-        return replace_rare(usual, size >= PRECISIONS[x.type.kind].limit, f"{name}.huge", x)
-
-    return {name: of_any_size, f"{name}.huge": lambda x: function.far(x, reduce_huge(x.abs()))}
+def of_usual_angle(x: Lanes, *names: str) -> tuple[Lanes, ...]:
+    """Functions of an angle; for huge ones, which warps skip, other functions are called."""
+    code, size, functions = x.code, x.abs(), [ANGLE_FUNCTIONS[name] for name in names]
+    angle = reduce_small(size)
+    usual = [function.far(x, angle) for function in functions]
+    results = [code.variable(x.type, value) for value in usual]
+    is_huge = size >= PRECISIONS[x.type.kind].limit
+    with code.when(any_lane(is_huge)):
+        for name, value, result in zip(names, usual, results, strict=True):
+            other = call(f"{name}.huge", x)
+            code.lines[-1] += " noinline cold"
+            code.store(select(is_huge, other, value), result)
+    return tuple([code.load(result, x.type) for result in results])
 
 
 def log_of_usual(x: Lanes) -> Lanes:
@@ -124,15 +126,16 @@ def any_of_lanes(symbol: str, lanes: int) -> str:
     return "\n".join([*lines, f"  ret i1 %any.{lanes}", "}"])
 
 
-SINES, COSINES, TANGENTS = [
-    angle_functions(name, function) for name, function in (("sin", SINE), ("cos", COSINE), ("tan", TANGENT))
-]
+ANGLE_FUNCTIONS = {"sin": SINE, "cos": COSINE, "tan": TANGENT}
 DEVICE_FUNCTIONS: dict[str, Body] = {
     **FUNCTIONS,
-    **SINES,
-    **COSINES,
-    **TANGENTS,
-    "sincos": lambda x: (SINES["sin"](x), COSINES["cos"](x)),
+    "sin": lambda x: of_usual_angle(x, "sin")[0],
+    "cos": lambda x: of_usual_angle(x, "cos")[0],
+    "tan": lambda x: of_usual_angle(x, "tan")[0],
+    "sincos": lambda x: of_usual_angle(x, "sin", "cos"),
+    "sin.huge": lambda x: SINE.far(x, reduce_huge(x.abs())),
+    "cos.huge": lambda x: COSINE.far(x, reduce_huge(x.abs())),
+    "tan.huge": lambda x: TANGENT.far(x, reduce_huge(x.abs())),
     "fmod.far": remainder_by_halves,
     "log": log_of_usual,
     "log.any": log,

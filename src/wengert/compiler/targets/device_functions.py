@@ -3,12 +3,14 @@
 - Sines and cosines of usual angles are straight code, so that those of one number share the reduction and both
   polynomials; huge angles are a call that warps skip. There is no shorter way for one small angle, because threads of a
   warp would take both.
+- Logarithms of positive, normal numbers are straight code, after one comparison of integers.
 - LLVM's remainder for GPUs is not exact for large quotients.
 """
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from wengert.compiler.simd.lane_operations import any_lane, pick_lanes
 from wengert.compiler.simd.lanes import Lanes, select
@@ -18,6 +20,7 @@ from wengert.compiler.simd.trigonometric import (
     PRECISIONS,
     SINE,
     TANGENT,
+    AngleFunction,
     reduce_huge,
     reduce_small,
 )
@@ -30,16 +33,27 @@ ANY = re.compile(r"@llvm\.vector\.reduce\.or\.v(\d+)i1\(")
 """The instruction that asks whether a condition holds in any lane."""
 
 
-def of_usual_angle(x: Lanes, *names: str) -> tuple[Lanes, ...]:
-    """Functions of an angle; for huge ones, which warps skip, other functions are called."""
-    code, size, functions = x.code, x.abs(), [ANGLE_FUNCTIONS[name] for name in names]
+class UsualAngle(NamedTuple):
+    """A function of angles, and the name of the one that is called for huge ones."""
+
+    function: AngleFunction
+    huge: str
+
+    def of_huge(self, x: Lanes) -> Lanes:
+        """The function of a huge angle."""
+        return self.function.far(x, reduce_huge(x.abs()))
+
+
+def of_any_size(x: Lanes, *functions: UsualAngle) -> tuple[Lanes, ...]:
+    """Functions of an angle; warps skip the calls for huge ones, which are in one branch."""
+    code, size = x.code, x.abs()
     angle = reduce_small(size)
-    usual = [function.far(x, angle) for function in functions]
+    usual = [function.far(x, angle) for function, _ in functions]
     results = [code.variable(x.type, value) for value in usual]
     is_huge = size >= PRECISIONS[x.type.kind].limit
     with code.when(any_lane(is_huge)):
-        for name, value, result in zip(names, usual, results, strict=True):
-            other = call(f"{name}.huge", x)
+        for (_, huge), value, result in zip(functions, usual, results, strict=True):
+            other = call(huge, x)
             code.lines[-1] += " noinline cold"
             code.store(select(is_huge, other, value), result)
     return tuple([code.load(result, x.type) for result in results])
@@ -126,16 +140,16 @@ def any_of_lanes(symbol: str, lanes: int) -> str:
     return "\n".join([*lines, f"  ret i1 %any.{lanes}", "}"])
 
 
-ANGLE_FUNCTIONS = {"sin": SINE, "cos": COSINE, "tan": TANGENT}
+SINES, COSINES, TANGENTS = UsualAngle(SINE, "sin.huge"), UsualAngle(COSINE, "cos.huge"), UsualAngle(TANGENT, "tan.huge")
 DEVICE_FUNCTIONS: dict[str, Body] = {
     **FUNCTIONS,
-    "sin": lambda x: of_usual_angle(x, "sin")[0],
-    "cos": lambda x: of_usual_angle(x, "cos")[0],
-    "tan": lambda x: of_usual_angle(x, "tan")[0],
-    "sincos": lambda x: of_usual_angle(x, "sin", "cos"),
-    "sin.huge": lambda x: SINE.far(x, reduce_huge(x.abs())),
-    "cos.huge": lambda x: COSINE.far(x, reduce_huge(x.abs())),
-    "tan.huge": lambda x: TANGENT.far(x, reduce_huge(x.abs())),
+    "sin": lambda x: of_any_size(x, SINES)[0],
+    "cos": lambda x: of_any_size(x, COSINES)[0],
+    "tan": lambda x: of_any_size(x, TANGENTS)[0],
+    "sincos": lambda x: of_any_size(x, SINES, COSINES),
+    "sin.huge": lambda x: SINES.of_huge(x),
+    "cos.huge": lambda x: COSINES.of_huge(x),
+    "tan.huge": lambda x: TANGENTS.of_huge(x),
     "fmod.far": remainder_by_halves,
     "log": log_of_usual,
     "log.any": log,

@@ -66,6 +66,19 @@ def test_huge_angles_are_not_in_the_usual_code():
     assert count_usual_instructions(np.exp, x) < 4 * 32
 
 
+@pytest.mark.parametrize(
+    "f", [np.log, np.sqrt, lambda x: x / np.abs(x), lambda x: np.sin(x) * np.cos(x)], ids=["log", "sqrt", "/", "sincos"]
+)
+def test_lanes_have_one_branch_for_rare_numbers(f):
+    ptx = ptx_of(prepare_for_device(wg.trace(f, np.ones(1024, "f4"))))
+    usual = ptx[ptx.index(".entry") :].split("st.global")[0]
+    assert usual.count("@%p") == 2  # that of threads without an element is another
+
+
+def test_logarithms_are_straight_code():
+    assert count_usual_instructions(np.log, np.ones(1024, "f4")) < 4 * 40
+
+
 @pytest.mark.parametrize("calls", [1, 70], ids=["inlined", "called"])
 def test_conditions_of_lanes_are_predicates(calls):
     f = lambda x: tuple([np.exp(x * float(k)) for k in range(1, calls + 1)])

@@ -168,13 +168,14 @@ def approximate(symbol: str, x: Lanes) -> Lanes:
 def is_exact(x: Lanes, y: Lanes, quotient: Lanes) -> Lanes:
     """Whether the remainder of a quotient was exact, and nothing has overflowed: zero times infinity is NaN.
 
-    The first words of doubles are ordered as the doubles are, also if they are taken for singles.
+    Quotients by one number have the second comparison in common. The first words of doubles are ordered as the doubles
+    are, also if they are taken for singles.
     """
     least, most = [2.0**exponent for exponent in BOUNDS[x.type.kind]]
     if x.type.kind == "f64":
         least, most = [single_of_first_word(bound) for bound in (least, most)]
         x, y, quotient = [first_word(z).floats() for z in (x, y, quotient)]
-    return (x.abs() >= least) & (fma(quotient, 0.0, y).abs() <= most)
+    return (fma(quotient, 0.0, x).abs() >= least) & (y.abs() <= most)
 
 
 def first_word(x: Lanes) -> Lanes:

@@ -3,15 +3,16 @@
 - Sines and cosines of usual angles are straight code, so that those of one number share the reduction and both
   polynomials; huge angles are a call that warps skip. There is no shorter way for one small angle, because threads of a
   warp would take both.
+- Logarithms of positive, normal numbers are straight code, after one comparison of integers.
 - LLVM's remainder for GPUs is not exact for large quotients.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from typing import NamedTuple
 
-from wengert.compiler.simd.lane_operations import pick_lanes
+from wengert.compiler.simd.lane_operations import any_lane, pick_lanes
 from wengert.compiler.simd.lanes import Lanes, select
 from wengert.compiler.simd.logarithm import FORMATS, log, log_of_sum, split_positive
 from wengert.compiler.simd.trigonometric import (
@@ -23,7 +24,7 @@ from wengert.compiler.simd.trigonometric import (
     reduce_huge,
     reduce_small,
 )
-from wengert.compiler.simd.vector_functions import FUNCTIONS, Body, replace_rare
+from wengert.compiler.simd.vector_functions import FUNCTIONS, Body, call, replace_rare
 from wengert.compiler.targets.device_division import QUOTIENTS
 
 SHORT_RARE = ("exp.wide", "log.any")
@@ -32,15 +33,30 @@ ANY = re.compile(r"@llvm\.vector\.reduce\.or\.v(\d+)i1\(")
 """The instruction that asks whether a condition holds in any lane."""
 
 
-def angle_functions(name: str, function: AngleFunction) -> dict[str, Callable[[Lanes], Lanes]]:
-    """A function of usual angles, and the one that it calls for huge ones."""
+class UsualAngle(NamedTuple):
+    """A function of angles, and the name of the one that is called for huge ones."""
 
-    def of_any_size(x: Lanes) -> Lanes:
-        size = x.abs()
-        usual = function.far(x, reduce_small(size))
-        return replace_rare(usual, size >= PRECISIONS[x.type.kind].limit, f"{name}.huge", x)
+    function: AngleFunction
+    huge: str
 
-    return {name: of_any_size, f"{name}.huge": lambda x: function.far(x, reduce_huge(x.abs()))}
+    def of_huge(self, x: Lanes) -> Lanes:
+        """The function of a huge angle."""
+        return self.function.far(x, reduce_huge(x.abs()))
+
+
+def of_any_size(x: Lanes, *functions: UsualAngle) -> tuple[Lanes, ...]:
+    """Functions of an angle; warps skip the calls for huge ones, which are in one branch."""
+    code, size = x.code, x.abs()
+    angle = reduce_small(size)
+    usual = [function.far(x, angle) for function, _ in functions]
+    results = [code.variable(x.type, value) for value in usual]
+    is_huge = size >= PRECISIONS[x.type.kind].limit
+    with code.when(any_lane(is_huge)):
+        for (_, huge), value, result in zip(functions, usual, results, strict=True):
+            other = call(huge, x)
+            code.lines[-1] += " noinline cold"
+            code.store(select(is_huge, other, value), result)
+    return tuple([code.load(result, x.type) for result in results])
 
 
 def log_of_usual(x: Lanes) -> Lanes:
@@ -124,15 +140,16 @@ def any_of_lanes(symbol: str, lanes: int) -> str:
     return "\n".join([*lines, f"  ret i1 %any.{lanes}", "}"])
 
 
-SINES, COSINES, TANGENTS = [
-    angle_functions(name, function) for name, function in (("sin", SINE), ("cos", COSINE), ("tan", TANGENT))
-]
+SINES, COSINES, TANGENTS = UsualAngle(SINE, "sin.huge"), UsualAngle(COSINE, "cos.huge"), UsualAngle(TANGENT, "tan.huge")
 DEVICE_FUNCTIONS: dict[str, Body] = {
     **FUNCTIONS,
-    **SINES,
-    **COSINES,
-    **TANGENTS,
-    "sincos": lambda x: (SINES["sin"](x), COSINES["cos"](x)),
+    "sin": lambda x: of_any_size(x, SINES)[0],
+    "cos": lambda x: of_any_size(x, COSINES)[0],
+    "tan": lambda x: of_any_size(x, TANGENTS)[0],
+    "sincos": lambda x: of_any_size(x, SINES, COSINES),
+    "sin.huge": lambda x: SINES.of_huge(x),
+    "cos.huge": lambda x: COSINES.of_huge(x),
+    "tan.huge": lambda x: TANGENTS.of_huge(x),
     "fmod.far": remainder_by_halves,
     "log": log_of_usual,
     "log.any": log,

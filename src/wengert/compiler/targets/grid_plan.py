@@ -145,9 +145,12 @@ class GridPlan(LoopPlan):
             return 0
         if self.tile > 1:
             return 2
-        if has_calls and self.cost <= ONE_FUNCTION and not self.kernel.reductions:
+        is_wide = self.widest > 4
+        if has_calls and is_wide and self.cost <= ONE_FUNCTION and not self.kernel.reductions:
             return 8
-        return 4 if has_calls or self.is_running or self.cost > COST else 0
+        if has_calls or self.is_running or self.cost > COST:
+            return 4 if is_wide else 5
+        return 0
 
     @property
     def unrolled(self) -> int:

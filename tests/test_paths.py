@@ -17,7 +17,7 @@ PACKAGE = str(Path(wg.__file__).parent)
 PROPERTIES = {"Array.dtype", "Array.shape", "Array.size"}
 CONSTRUCTORS = {"Leaf.__init__", "TapeNode.__init__", "Tensor.__init__"}
 GENERATED = "core/rule_calls.py", "<lambda>"
-IMPLEMENTATION = "core/native.py"
+IMPLEMENTATION = "core/large_arrays.py"
 """Which runs NumPy's function."""
 
 

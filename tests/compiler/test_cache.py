@@ -246,7 +246,8 @@ def test_off(monkeypatch, tmp_path, setting):
 
 def test_default_folder(monkeypatch, tmp_path):
     monkeypatch.delenv("WENGERT_CACHE_DIR")
-    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
     for platform, expected in {"win32": "local", "darwin": "Library/Caches", "linux": ".cache"}.items():
         with monkeypatch.context() as changed:
@@ -260,17 +261,28 @@ def test_default_folder(monkeypatch, tmp_path):
         assert only_file(tmp_path / "x" / "wengert").stem == KEY
 
 
-def test_no_home(monkeypatch):
-    def no_home():
-        raise RuntimeError("Could not determine home directory.")
-
+@pytest.mark.parametrize("setting", [None, "~/cache"])
+def test_no_home(setting, monkeypatch, tmp_path):
     monkeypatch.delenv("WENGERT_CACHE_DIR")
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.delenv("LOCALAPPDATA", raising=False)
-    monkeypatch.setattr(Path, "home", no_home)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    monkeypatch.chdir(tmp_path)
+    if setting is not None:
+        monkeypatch.setenv("WENGERT_CACHE_DIR", setting)
     cache.store(KEY, DATA)
     assert cache.load(KEY) is None
     assert cache.info() == (None, 0, 0)
+    assert not list(tmp_path.iterdir())
+
+
+def test_folders_may_be_relative_and_begin_at_home(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
+    for setting, expected in {"cache": "cache", "~/cache": "home/cache"}.items():
+        monkeypatch.setenv("WENGERT_CACHE_DIR", setting)
+        assert cache.info().folder == tmp_path / expected
 
 
 def test_a_file_in_the_way(folder):

@@ -119,10 +119,12 @@ def test_everything_is_part_of_the_key(monkeypatch):
     assert len(known) == 6
 
 
-def test_the_integers_of_blas_are_a_version(monkeypatch):
+def test_the_library_of_blas_is_a_version(monkeypatch):
+    """Its file decides how wide its integers are: SciPy's, where NumPy ships none, has others."""
     versions = set()
-    for bits in (32, 64):
-        monkeypatch.setattr(fingerprint, "integer_bits", lambda bits=bits: bits)
+    for names in ([], ["libscipy_openblas64_-1.so"], ["libscipy_openblas64_-2.so"]):
+        monkeypatch.setattr(fingerprint, "bundled_libraries", lambda names=names: ("numpy.libs", names))
         versions.add(repr(fingerprint.versions.__wrapped__()))
-    assert len(versions) == 2
+    assert len(versions) == 3
     assert blas.integer_bits() == blas.blas().bits
+    assert (blas.integer_bits() == 64) == bool(blas.bundled_libraries()[1])

@@ -142,8 +142,8 @@ def test_young_states_are_not_kept(package):
 
 def test_files_with_one_time_are_always_read(monkeypatch, without_reading):
     """As in the image of a file system that was made without times: another image may have the same states."""
-    state = sources.file_state
-    monkeypatch.setattr(sources, "file_state", lambda path: (*state(path)[:3], 1_000_000_000))
+    states = sources.file_states
+    monkeypatch.setattr(sources, "file_states", lambda paths: [(*state[:3], 1_000_000_000) for state in states(paths)])
     assert sources.contents() == sources.contents()
     with pytest.raises(AssertionError, match="was read"):
         without_reading(sources.contents)

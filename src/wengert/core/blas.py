@@ -32,12 +32,18 @@ def integer_bits() -> int:
     return 32 if find_bundled() is None else 64
 
 
+def bundled_libraries() -> tuple[str, list[str]]:
+    """The folder of the libraries of NumPy's wheels, and the files of its OpenBLAS, whose names have a hash of them."""
+    folder = os.path.join(os.path.dirname(os.path.dirname(np.__file__)), "numpy.libs")
+    names = os.listdir(folder) if os.path.isdir(folder) else ()
+    return folder, sorted(name for name in names if name.startswith("libscipy_openblas64_"))
+
+
 @cache
 def find_bundled() -> Blas | None:
     """The OpenBLAS of NumPy's wheels, which is loaded already."""
-    folder = os.path.join(os.path.dirname(os.path.dirname(np.__file__)), "numpy.libs")
-    names = os.listdir(folder) if os.path.isdir(folder) else ()
-    for name in sorted(name for name in names if name.startswith("libscipy_openblas64_")):
+    folder, names = bundled_libraries()
+    for name in names:
         library = ctypes.CDLL(os.path.join(folder, name))
         if hasattr(library, "scipy_dgemm_64_"):
             return Blas(partial(address_in, library), 64)

@@ -15,7 +15,7 @@ import numpy as np
 from wengert.core.array import UFUNCS
 from wengert.core.definition import Case, Definition, Trial
 from wengert.core.facts import NO_FACTS, Facts
-from wengert.core.native import for_large_arrays, for_reductions
+from wengert.core.large_arrays import for_large_arrays, for_reductions
 from wengert.core.primitive import OperationFunction, Primitive, plain_impl, register
 
 ARGUMENTS = ("x", "y", "z")

@@ -19,6 +19,7 @@ from wengert.core.primitive import OUTPUT
 from wengert.graph.ir import is_broadcast_number
 from wengert.modes import recording
 from wengert.modes.blocks import pull_large
+from wengert.modes.known_tapes import KNOWN, run_known
 from wengert.modes.outlines import LONG, may_pay, run_outlined
 from wengert.modes.tape import TapeNode, find_reaching, sort_reachable
 from wengert.ops.elementwise.choices import where
@@ -51,24 +52,30 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
     cotangents: dict[TapeNode, Any] = {}
     for node, t in seeds:
         cotangents[node] = cotangents[node] + t if node in cotangents else t
-    order = sort_reachable(cotangents)
+    simple = lift is None and check is None
+    is_whole = simple and targets is None
+    has_large = native.met_large and is_whole
+    if has_large:
+        native.met_large = False  # as the passes are that a program is made of
+    alike = KNOWN.get(next(iter(cotangents)).primitive) if is_whole and KNOWN and cotangents else None
+    results = None if alike is None else run_known(alike, cotangents, has_large, retain)
+    if results is None:
+        order = sort_reachable(cotangents)
+        if has_large or (is_whole and len(order) >= LONG and may_pay(order)):
+            results = run_outlined(order, cotangents, retain)
+    if has_large and retain:
+        native.met_large = True
+    if results is not None:
+        for node, t in results:
+            sink(node, t)
+        return
+
     needed = None if targets is None else find_reaching(order, targets)
     owned: set[TapeNode] = set()  # nodes whose cotangent was made here, so it can be added to in place
     dead: dict[TapeNode, Any] = {}  # dead masks: elements that stay zero, whatever the local derivative is
     take, get = cotangents.pop, cotangents.get
     ndarray = np.ndarray
-    simple = lift is None and check is None
-    is_whole = simple and targets is None
-    has_large = native.met_large and is_whole
     alone: TapeNode | None = None  # the last node of a run that is pulled one by one
-    if has_large or (is_whole and len(order) >= LONG and may_pay(order)):
-        native.met_large = has_large and retain
-        results = run_outlined(order, cotangents, retain)
-        if results is not None:
-            for node, t in results:
-                sink(node, t)
-            return
-
     is_traced = recording.active > 0 and recording.current_trace() is not None  # a call for each pass would be felt
     looks_closer = has_large or is_traced
     with np.errstate(all="ignore"):

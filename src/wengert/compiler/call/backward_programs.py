@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
 from wengert.control.bodies import trace_body
 from wengert.core.spec import Spec
 from wengert.modes.backward import backward_pass
+from wengert.modes.known_tapes import add_known
 from wengert.modes.outlines import ArrayHolder, MemoryLayout, OutlinedTape
 from wengert.modes.tape import TapeNode
 from wengert.ops.shape.reshaping import broadcast_to, transpose
@@ -22,11 +23,19 @@ MOST_PROGRAMS = 64
 """The number of programs that are kept in memory."""
 
 
-class BackwardProgram(NamedTuple):
-    """A program, and the numbers of the leaves whose cotangents are its results."""
+MATCHED_AGAIN = 256
+"""After so many runs on outlined tapes, code that recognises the last of them is written again: the tapes have another
+form than the first, or too many others came between.
+"""
 
-    native: NativeProgram
-    leaves: list[int]
+
+class BackwardProgram:
+    """A program, the numbers of the leaves whose cotangents are its results, and its runs on outlined tapes."""
+
+    __slots__ = ("leaves", "native", "runs")
+
+    def __init__(self, native: NativeProgram, leaves: list[int]):
+        self.native, self.leaves, self.runs = native, leaves, 0
 
 
 PROGRAMS: dict[int, tuple[Any, BackwardProgram | None]] = {}
@@ -45,6 +54,9 @@ def run_program(tape: OutlinedTape) -> list[tuple[TapeNode, np.ndarray]] | None:
         return None
     entry = program.native.entry
     results = entry(*tape.inputs) if entry is not None else NotImplemented
+    if entry is not None and program.runs % MATCHED_AGAIN == 0:
+        add_known(tape, entry, program.leaves)
+    program.runs += 1
     if results is NotImplemented:
         results = program.native(tape.inputs)
     return [(tape.order[i], t) for i, t in zip(program.leaves, results, strict=True)]

@@ -138,7 +138,8 @@ def run_program(
         program = program_of(primitive, layouts, places, tuple(params.items()))
     if program is None:
         return None
-    out = program.entry(*inputs) if program.entry is not None else NotImplemented
+    entry = program.entry
+    out = entry(*inputs) if entry is not None else NotImplemented
     if out is not NotImplemented:
         return out
     results = program(inputs)  # of other layouts
@@ -167,7 +168,8 @@ def run_flagged(
         program = flagged_program_of(primitive, layouts, tuple(params.items()), axis)
     if program is None:
         return None
-    results = program.entry(*inputs) if program.entry is not None else NotImplemented
+    entry = program.entry
+    results = entry(*inputs) if entry is not None else NotImplemented
     out, flags = program(inputs) if results is NotImplemented else results
     is_flagged = np.count_nonzero(flags) if flags.ndim else flags != 0.0
     if is_flagged and set(np.geterr().values()) != {"ignore"}:
@@ -184,14 +186,14 @@ def run_rows(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[
 
 
 def run_reduction(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
-    """The result of a reduction of a C-contiguous array: to copy another one would take longer than NumPy."""
-    if not operands[0].flags.c_contiguous or np.geterr()["under"] != "ignore":
+    """The result of a reduction of a C-contiguous array: to copy another one would take longer than NumPy.
+
+    If it is not finite, NumPy computes it too, and warns or raises as the user wants it.
+    """
+    (x,) = operands
+    if x.dtype not in FLOATS or not x.flags.c_contiguous or np.geterr()["under"] != "ignore":
         return None
-    return warn_as_numpy(primitive, operands, params, run_alone(primitive, operands, params))
-
-
-def warn_as_numpy(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any], out: Any) -> Any:
-    """A result, if any. If it is not finite, NumPy computes it too, and warns or raises as the user wants it."""
+    out = run_program(primitive, operands, params)
     if out is not None and not all_finite(out) and set(np.geterr().values()) != {"ignore"}:
         plain_impl(primitive)(*operands, **params)
     return out

@@ -40,7 +40,7 @@ _MAGIC, _VERSION = b"wengert\0", 1
 _ENTRY, _UNFINISHED = ".wengert", ".wengert-new"
 
 _warned: set[str] = set()
-_stored: dict[Path, int] = {}
+_stored: dict[str, int] = {}
 """Bytes that this process has stored in each folder since it last checked the size."""
 _storing: list[threading.Thread] = []
 """The thread that was started last to store something: it waits for those before it."""
@@ -101,12 +101,12 @@ def store(key: str, data: bytes) -> None:
     _store(_cache_folder(), key, data)
 
 
-def _store(folder: Path | None, key: str, data: bytes) -> None:
+def _store(folder: str | None, key: str, data: bytes) -> None:
     if folder is None or len(data) > (allowed := _allowed_size()):
         return
     path, unfinished = _path(folder, key), ""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _is_safe(folder):
             return
         try:
@@ -170,34 +170,41 @@ def info() -> Info:
     finish_storing()
     folder = _cache_folder()
     sizes = [status.st_size for path, status in _files(folder) if path.endswith(_ENTRY)] if folder else []
-    return Info(folder, len(sizes), sum(sizes))
+    return Info(Path(folder) if folder else None, len(sizes), sum(sizes))
 
 
-def _cache_folder() -> Path | None:
-    """The folder, which may not exist; None if there is no cache."""
+def _cache_folder() -> str | None:
+    """The folder, which may not exist; None if there is no cache.
+
+    It is a string: the first use of a path takes as long as to read a file.
+    """
     chosen = os.environ.get("WENGERT_CACHE_DIR")
+    if chosen is None:
+        user = _user_folder()
+        return os.path.join(user, "wengert") if os.path.isabs(user) else None
+    if os.path.isabs(chosen):
+        return chosen
+    if chosen.strip().lower() in ("", "off"):
+        return None
     try:
-        if chosen is not None:
-            if os.path.isabs(chosen):  # what most calls find
-                return Path(chosen)
-            return None if chosen.strip().lower() in ("", "off") else Path(chosen).expanduser().absolute()
-        return _user_folder() / "wengert"
-    except (OSError, RuntimeError):  # no home, or no current folder
+        expanded = os.path.expanduser(chosen)
+        return None if expanded.startswith("~") else os.path.abspath(expanded)
+    except OSError:  # no current folder
         return None
 
 
-def _user_folder() -> Path:
+def _user_folder() -> str:
+    """Where this user's programs keep what they can make again; no absolute path if the user has no home."""
     if sys.platform == "win32":
-        local = os.environ.get("LOCALAPPDATA")
-        return Path(local) if local else Path.home() / "AppData" / "Local"
+        return os.environ.get("LOCALAPPDATA") or os.path.join(os.path.expanduser("~"), "AppData", "Local")
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
+        return os.path.join(os.path.expanduser("~"), "Library", "Caches")
     shared = os.environ.get("XDG_CACHE_HOME", "")
-    return Path(shared) if os.path.isabs(shared) else Path.home() / ".cache"
+    return shared if os.path.isabs(shared) else os.path.join(os.path.expanduser("~"), ".cache")
 
 
-def _path(folder: Path, key: str) -> str:
-    """The file of a key, as a string: the first use of a path takes as long as to read a file."""
+def _path(folder: str, key: str) -> str:
+    """The file of a key."""
     if not key or not set(key) <= set(string.hexdigits):
         raise user_error(ValueError, f"{key!r} is not a key of the cache", "Use hexadecimal digits.")
     return os.path.join(folder, key + _ENTRY)
@@ -210,7 +217,7 @@ def _is_private(status: os.stat_result) -> bool:
     return status.st_uid in (os.geteuid(), 0) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def _is_safe(folder: Path) -> bool:
+def _is_safe(folder: str) -> bool:
     if _is_private(os.stat(folder)):
         return True
     _warn(
@@ -253,7 +260,7 @@ def _allowed_size() -> int:
         return DEFAULT_SIZE
 
 
-def _files(folder: Path) -> list[tuple[str, os.stat_result]]:
+def _files(folder: str) -> list[tuple[str, os.stat_result]]:
     """The files of the cache, finished or not: by strings, since there may be thousands."""
     found = []
     with contextlib.suppress(OSError), os.scandir(folder) as files:
@@ -264,7 +271,7 @@ def _files(folder: Path) -> list[tuple[str, os.stat_result]]:
     return found
 
 
-def _remove_old(folder: Path, added: int, allowed: int) -> None:
+def _remove_old(folder: str, added: int, allowed: int) -> None:
     """Remove unfinished files of dead processes, and the entries used longest ago if the cache is too large."""
     since = _stored.get(folder)
     if since is not None and since + added < allowed // _CHECK:

@@ -15,7 +15,7 @@ import numpy as np
 from wengert.compiler.machine import cache as disk
 from wengert.compiler.machine.sources import contents
 from wengert.compiler.machine.target import Target, machine_target
-from wengert.core.blas import integer_bits
+from wengert.core.blas import bundled_libraries
 
 
 class CacheEntry:
@@ -80,5 +80,5 @@ def versions() -> tuple:
         *(np.__version__, features, os.environ.get("OPENBLAS_CORETYPE")),
         read_beside(scipy.origin, "version.py") if scipy is not None and scipy.origin is not None else None,
         *(llvmlite.__version__, llvm.llvm_version_info),
-        ("BLAS", integer_bits()),
+        ("BLAS", *bundled_libraries()),  # or SciPy's; to ask a library for its integers would take longer
     )

@@ -1,10 +1,10 @@
 """The sources of this package as a hash of their contents, which is kept on disk until a file changes.
 
-To read hundreds of files takes longer than to load a program. So the cache on disk has the hash, with the state of
-each file and folder when it was computed, and files are read again only if one of these is different. To ask for states
-takes time, too, so folders are left out that have no part in the way from a graph to machine code. A state has the
-time of the last change (`st_ctime`), which only the system sets: after any change of a file, also of its name or its
-other times, it is the time of the change. That is right to a few milliseconds, so younger states are not kept.
+To read hundreds of files takes longer than to load a program. So the cache on disk has the hash, and one of the states
+of all files and folders when it was computed; files are read again only if that is different. To ask for states takes
+time, too, so folders are left out that have no part in the way from a graph to machine code. A state has the time of
+the last change (`st_ctime`), which only the system sets: after any change of a file, also of its name or its other
+times, it is the time of the change. That is right to a few milliseconds, so younger states are not kept.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import marshal
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from pathlib import Path
 
 from wengert.compiler.machine import cache as disk
@@ -34,7 +35,7 @@ machine code: they make graphs, and call programs. (The disk also keeps colourin
 COARSE = 0.01
 """Seconds by which the clock of a file system may be late."""
 
-FORMAT = "sources, 4"
+FORMAT = "sources, 5"
 """What is kept on disk, as part of its key."""
 
 State = tuple[int, int, int, int]
@@ -54,9 +55,9 @@ def read_known() -> tuple[str, int] | None:
     """The hash that is on disk, and when a source was last changed; None if a file or folder has another state now."""
     stored = disk.load(stored_key())
     if stored is not None:
-        digest, changed, states = marshal.loads(stored)
+        digest, changed, paths, states = marshal.loads(stored)
         with contextlib.suppress(OSError):  # a file is not there any more
-            if states == {path: hash(file_state(path)) for path in states}:
+            if hash(tuple(file_states(paths))) == states:
                 return digest, changed
     return None
 
@@ -64,7 +65,8 @@ def read_known() -> tuple[str, int] | None:
 def hash_files() -> tuple[str, int | None]:
     """The hash of all files, read now, and when one was last changed; the disk keeps both, with all states."""
     start = time.time()
-    states = {path: file_state(path) for path in sorted(walk(PACKAGE))}
+    paths = sorted(walk(PACKAGE))
+    states = dict(zip(paths, file_states(paths), strict=True))
     digest = hashlib.sha256()
     for path in filter(is_source, states):
         with open(path, "rb", 0) as file:  # pathlib would take longer than reading
@@ -73,8 +75,8 @@ def hash_files() -> tuple[str, int | None]:
     found = digest.hexdigest(), max([states[path][-1] for path in states if is_source(path)], default=None)
     times = {changed for *_, changed in states.values()}
     if len(times) > 1 and is_older(max(times), start):  # the image of a file system may have one time for all
-        hashes = {path: hash(state) for path, state in states.items()}  # of integers: the same in all processes
-        disk.store(stored_key(), marshal.dumps((*found, hashes)))
+        known = hash(tuple(states.values()))  # of integers: the same in all processes
+        disk.store(stored_key(), marshal.dumps((*found, paths, known)))
     return found
 
 
@@ -100,10 +102,12 @@ def is_source(path: str) -> bool:
     return path.endswith(".py")
 
 
-def file_state(path: str) -> State:
-    """The state of a file or folder."""
-    status = os.stat(path)
-    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+def file_states(paths: Iterable[str]) -> Iterator[State]:
+    """The states of files and folders, without a step of the interpreter for each."""
+    return map(read_state, map(os.stat, paths))
+
+
+read_state = attrgetter("st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
 
 
 def is_older(changed: int, moment: float) -> bool:

@@ -21,7 +21,7 @@ from wengert.core.array import Array, implements
 from wengert.core.devices import as_payload
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, multilinear
-from wengert.core.native import for_products
+from wengert.core.large_arrays import for_products
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 

@@ -17,8 +17,8 @@ from wengert.core.errors import user_error
 from wengert.core.facts import MOVES, PART
 from wengert.core.infer import data_dependent_shape
 from wengert.core.kinds import case, linear, nondifferentiable
+from wengert.core.large_arrays import for_keys
 from wengert.core.levels import numpy_of
-from wengert.core.native import for_keys
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.choices import where

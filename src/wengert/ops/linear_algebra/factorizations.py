@@ -13,8 +13,8 @@ import numpy as np
 from wengert.core.array import implements
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, general, keep_params, nondifferentiable
+from wengert.core.large_arrays import for_stacks
 from wengert.core.levels import numpy_of
-from wengert.core.native import for_stacks
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.choices import where

@@ -14,8 +14,8 @@ import numpy as np
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, general, keep_params, nondifferentiable
+from wengert.core.large_arrays import for_stacks
 from wengert.core.levels import numpy_of
-from wengert.core.native import for_stacks
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.complex_numbers import imag, real

@@ -14,7 +14,7 @@ from wengert.core.array import Array
 from wengert.core.devices import as_payload
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, general, keep_params
-from wengert.core.native import for_stacks
+from wengert.core.large_arrays import for_stacks
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.complex_numbers import conj

@@ -15,7 +15,7 @@ from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import FLAT, Facts
 from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.kinds import elementwise, linear, reduction, shift_axes
-from wengert.core.native import for_reductions
+from wengert.core.large_arrays import for_reductions
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import add, square
 from wengert.ops.elementwise.choices import POSITIVE, where

@@ -13,8 +13,8 @@ from wengert.core.errors import user_error
 from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.infer import keep_shape
 from wengert.core.kinds import case, nondifferentiable, shift_axis
+from wengert.core.large_arrays import for_sorting
 from wengert.core.levels import numpy_of
-from wengert.core.native import for_sorting
 from wengert.core.primitive import as_operand
 from wengert.ops.indexing.subscripts import getitem
 from wengert.ops.indexing.taking import permute, take_along_axis

@@ -12,8 +12,8 @@ from wengert.core.errors import TrackedValueError, user_error
 from wengert.core.facts import MOVES, VIEW, Facts
 from wengert.core.infer import keep_shape
 from wengert.core.kinds import case, keep_params, linear, nondifferentiable
+from wengert.core.large_arrays import for_casts
 from wengert.core.levels import bottom_array
-from wengert.core.native import for_casts
 from wengert.core.primitive import SHAPED, as_operand
 
 __all__ = ["astype", "copy"]

@@ -17,7 +17,7 @@ from wengert.core.facts import FLAT
 from wengert.core.foreign_keywords import refuse_keywords
 from wengert.core.infer import keep_shape
 from wengert.core.kinds import case, describe, elementwise, general, nondifferentiable, shift_axes
-from wengert.core.native import for_rows
+from wengert.core.large_arrays import for_rows
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import divide_live
 from wengert.ops.elementwise.choices import POSITIVE, minimum, where

@@ -71,6 +71,8 @@ SOME_LOOPS = REDUCED_ARRAY // INNER_LOOP
 """Fewer elements are not reduced in so many inner loops as would be a large call."""
 STACK_ARRAY, STACKED = 1 << 12, 32
 """The same for operations on stacks of matrices."""
+FEWEST_ROWS = 16
+"""The fewest rows of one matrix that native code factors, in eager and in compiled code: LAPACK is slower then."""
 CALL_OF_LAPACK = 192
 """So many elements take as long as a call of LAPACK in Python."""
 SORTED_ARRAY, SORTED = 1 << 12, 64
@@ -399,15 +401,16 @@ def attach(
     return run
 
 
-def for_stacks(impl: Callable[..., Any], calls_for_each: int = 0) -> Callable[..., Any]:
+def for_stacks(impl: Callable[..., Any], calls_for_each: int = 0, alone: int = STACK_ARRAY) -> Callable[..., Any]:
     """The implementation of an operation on matrices, with programs for large ones, and for stacks of them.
 
     The larger one of the first two operands decides: a small matrix may have many right-hand sides. If the
     implementation runs one matrix after the other, `calls_for_each` is the number of calls in Python that each takes.
+    One matrix is large if it has as many elements as `alone`.
     """
     calls = LargeSignatures(impl, STACKED)
     ndarray, each = np.ndarray, calls_for_each * CALL_OF_LAPACK
-    some = STACK_ARRAY // (1 + each)
+    some = min(STACK_ARRAY // (1 + each), alone)
 
     def run(x: Any, *others: Any, **params: Any) -> Any:
         if x.__class__ is ndarray and (x.size >= some or others and others[0].size >= some):
@@ -415,7 +418,7 @@ def for_stacks(impl: Callable[..., Any], calls_for_each: int = 0) -> Callable[..
             size = largest.size
             if each and size and largest.ndim > 2:
                 size += each * (size // (largest.shape[-2] * largest.shape[-1]))
-            if size >= STACK_ARRAY:
+            if size >= STACK_ARRAY or (size >= alone and largest.ndim == 2):
                 return calls.run((x, *others), params, lambda: size)
         return impl(x, *others, **params)
 

@@ -22,24 +22,23 @@ from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import fold_lanes, pick_lanes, splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
 from wengert.compiler.simd.types import I64, PTR, Type
+from wengert.core.native import FEWEST_ROWS
 
 if TYPE_CHECKING:
     from wengert.compiler.routines.lapack import MatrixProblem
 
 BLOCK = 32
 """The columns of a block, which is a multiple of the lanes of a vector."""
-FEWEST, MOST = 64, 1024
-"""The least and the largest number of columns: smaller matrices have no use for tiles, and larger ones do not stay in
-the cache while a block passes.
-"""
+MOST = 1024
+"""The largest number of columns: larger matrices do not stay in the cache while a block passes."""
 VECTORS = 4
 """The vectors of a column that are updated at once."""
 
 
 def is_eliminated(dtype: np.dtype, n: int) -> bool:
     """Whether matrices with so many columns are factored here, and not by LAPACK."""
-    target = machine_target()
-    return dtype.kind == "f" and FEWEST <= n <= MOST and vector_bytes() >= NARROWEST and not target.is_freestanding
+    has_size = FEWEST_ROWS <= n <= MOST
+    return dtype.kind == "f" and has_size and vector_bytes() >= NARROWEST and not machine_target().is_freestanding
 
 
 def bytes_of_copies(dtype: np.dtype, n: int) -> dict[str, int]:
@@ -53,7 +52,7 @@ def eliminate(p: MatrixProblem, matrix: Lanes, n: int) -> None:
     code, call, pivots = p.code, p.inner, p.blocks["pivots"]
     panels, triangle = p.blocks["panels"], p.blocks["triangle"]
     writer = Elimination(p.element.real.kind, p.integer)
-    writer.define(p)
+    writer.define(p, n)
     for first in range(0, n, BLOCK):
         count = min(BLOCK, n - first)
         sizes = [code.constant(size, I64) for size in (n, first, count)]
@@ -63,7 +62,8 @@ def eliminate(p: MatrixProblem, matrix: Lanes, n: int) -> None:
             call.run(writer.names["copy"], matrix, panels, triangle, *sizes[:2])
             pointers = [matrix, pivots, panels, triangle, code.number(I64, n), code.number(I64, first)]
             call.run_on_all_cores(writer.names["rest"], pointers, left, writer.rows, left * left * BLOCK)
-    call.run_on_all_cores(writer.names["exchange"], [matrix, pivots, code.number(I64, n)], n, 1, n * n)
+    if n > BLOCK:
+        call.run_on_all_cores(writer.names["exchange"], [matrix, pivots, code.number(I64, n)], n, 1, n * n)
 
 
 class Elimination(Tiling):
@@ -71,16 +71,18 @@ class Elimination(Tiling):
 
     def __init__(self, kind: str, pivot: Type):
         super().__init__(kind)
-        self.pivot, self.tile = pivot, TileWriter(kind, False)
+        self.pivot, self.tile = pivot, TileWriter(kind, False, adds_last=True)
         self.names = {part: f"wengert.eliminate.{part}.{kind}" for part in ("block", "copy", "rest", "exchange")}
 
-    def define(self, p: MatrixProblem) -> None:
-        """Define all functions, once for all eliminations of a program."""
+    def define(self, p: MatrixProblem, n: int) -> None:
+        """Define the functions for so many columns, once for all eliminations of a program."""
         call, sizes = p.inner, ("i64 %n", "i64 %first")
-        call.define(self.tile.name, self.tile.parameters, self.tile.write, "noinline")
         call.define(
             self.names["block"], ("ptr %matrix", "ptr %pivots", *sizes, "i64 %count"), self.write_block, "noinline"
         )
+        if n <= BLOCK:
+            return
+        call.define(self.tile.name, self.tile.parameters, self.tile.write, "noinline")
         call.define(
             self.names["copy"],
             ("ptr noalias %matrix", "ptr noalias %panels", "ptr noalias %triangle", *sizes),
@@ -223,13 +225,7 @@ class Elimination(Tiling):
                 width = smaller(left - row, self.width)
                 factors = self.at(group, first), n, count - 1, self.at(panels, row * BLOCK), BLOCK
                 target = self.at(group, start + row)
-                is_whole = count.eq(self.rows) & width.eq(self.width)
-                with code.when(is_whole):
-                    self.tile.run(code, *factors, target, n, target, n)
-                with code.when(~is_whole):
-                    self.copy_rows(code, target, n, buffer, self.width, count, width)
-                    self.tile.run(code, *factors, buffer, self.width, buffer, self.width)
-                    self.copy_rows(code, buffer, self.width, target, n, count, width)
+                self.tile.update(code, factors, target, n, count, width, buffer)
 
     def solve_triangle(self, triangle: Lanes, column: Lanes) -> None:
         """Replace the rows of a block in a column by the solution with the triangle of multipliers, in registers."""

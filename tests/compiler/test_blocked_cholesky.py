@@ -1,4 +1,4 @@
-"""Cholesky's factorisation in blocks: factors, blocks and tiles that are not full, and matrices that have none."""
+"""Cholesky's factorisation in blocks, and its derivative: blocks that are not full, and matrices without a factor."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import pytest
 import wengert as wg
 from wengert.compiler.kernels.threads import THREADS
 from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.routines.blocked_cholesky_pull import FEWEST, is_pulled_in_blocks
+from wengert.compiler.routines.blocked_cholesky_pull import MOST as MOST_PULLED
 from wengert.compiler.routines.cholesky import MOST, is_factored_in_blocks
 from wengert.compiler.routines.packed_products import NARROWEST
 from wengert.core import native
 from wengert.core.primitive import TABLE, plain_impl
 
-CHOLESKY = TABLE["cholesky"]
+CHOLESKY, PULL = TABLE["cholesky"], TABLE["cholesky_pull"]
 SIZES = [16, 31, 32, 33, 47, 64, 77, 100, 141, 200]
 
 pytestmark = pytest.mark.skipif(vector_bytes() < NARROWEST, reason="LAPACK factors matrices where vectors are short")
@@ -107,3 +109,53 @@ def test_eager_code_runs_it_and_has_the_same_bits(n, native_calls, monkeypatch):
     assert native_calls == [("cholesky", True)]
     np.testing.assert_array_equal(found, factor(x))
     np.testing.assert_allclose(found, plain_impl(CHOLESKY)(x), rtol=0, atol=1e-12 * abs(found).max())
+
+
+# The derivative
+
+
+def draw_cotangent(n, dtype=float):
+    """The cotangent of a factor, whose elements above the diagonal play no part, and the factor."""
+    return np.random.default_rng(n + 1).standard_normal((n, n)).astype(dtype), np.linalg.cholesky(draw(n, dtype))
+
+
+@pytest.mark.parametrize("n", [24, 31, 32, 33, 47, 64, 77, 100, 141, 200])
+def test_the_derivative_is_that_of_the_formula(n):
+    t, lower = draw_cotangent(n)
+    found, expected = wg.compile(PULL.op)(t, lower), plain_impl(PULL)(t, lower)
+    np.testing.assert_array_equal(found, np.tril(found))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13 * abs(expected).max())
+    np.testing.assert_array_equal(wg.compile(PULL.op)(np.tril(t), lower), found)
+
+
+def test_it_is_not_blas_that_computes_the_derivative():
+    report = wg.compile(PULL.op).report(*draw_cotangent(100))
+    assert "wengert.cholesky_pull" in report.llvm
+    assert "dtrsm" not in report.llvm
+    assert "dgemm" not in report.llvm
+
+
+def test_the_derivative_of_other_matrices_is_left_to_blas():
+    assert not is_pulled_in_blocks(np.dtype(float), FEWEST - 1)
+    assert not is_pulled_in_blocks(np.dtype(float), MOST_PULLED + 1)
+
+
+def test_the_bits_of_the_derivative_do_not_depend_on_threads(monkeypatch):
+    operands, f = draw_cotangent(300), wg.compile(PULL.op)
+    several = f(*operands)
+    monkeypatch.setattr(THREADS, "value", 1)
+    np.testing.assert_array_equal(f(*operands), several)
+
+
+def test_derivatives_of_stacks_are_computed_one_by_one():
+    pairs = [draw_cotangent(n)[0] for n in (40, 40, 40)], [draw_cotangent(40)[1]] * 3
+    found = wg.compile(PULL.op)(*map(np.stack, pairs))
+    for one, t, lower in zip(found, *pairs, strict=True):
+        np.testing.assert_array_equal(one, wg.compile(PULL.op)(t, lower))
+
+
+def test_the_gradient_of_a_determinant_is_the_inverse():
+    x = draw(90)
+    loss = lambda x: 2.0 * wg.sum(wg.log(wg.diagonal(wg.linalg.cholesky((x + x.T) / 2.0))))
+    found = wg.compile(wg.grad(loss))(x)
+    np.testing.assert_allclose(found, np.linalg.inv(x), rtol=0, atol=1e-10 * abs(found).max())

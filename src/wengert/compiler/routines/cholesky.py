@@ -19,7 +19,7 @@ import numpy as np
 from wengert.compiler.machine.target import machine_target, vector_bytes
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.packed_products import NARROWEST, TileWriter, Tiling, smaller
-from wengert.compiler.routines.transposing import define_transpose
+from wengert.compiler.routines.triangular_panels import BLOCK, TriangularPanels
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
@@ -29,10 +29,6 @@ from wengert.core.native import FEWEST_ROWS
 if TYPE_CHECKING:
     from wengert.compiler.routines.lapack import MatrixProblem
 
-BLOCK = 32
-"""The columns of a block, which is a multiple of the lanes of a vector."""
-COLUMNS = 4
-"""The columns of a panel that are solved at once."""
 MOST = 1024
 """The largest number of columns: larger matrices do not stay in the cache while a block passes."""
 
@@ -67,32 +63,24 @@ def factor_in_blocks(p: MatrixProblem, matrix: Lanes, n: int) -> None:
             call.run_on_all_cores(writer.names["rest"], [matrix, panels, *numbers], tiles, 1, left * left * BLOCK // 2)
 
 
-class BlockedFactorization(Tiling):
+class BlockedFactorization(TriangularPanels):
     """Writes the functions of the factorisation; `status` is the type of the number that says whether it failed."""
 
     def __init__(self, kind: str, status: Type):
         super().__init__(kind)
         self.status, self.tile = status, TileWriter(kind, False, adds_last=True)
-        self.names = {part: f"wengert.cholesky.{part}.{kind}" for part in ("block", "panels", "rest")}
+        self.names |= {part: f"wengert.cholesky.{part}.{kind}" for part in ("block", "panels", "rest")}
 
     def define(self, p: MatrixProblem, n: int) -> None:
         """Define the functions for so many columns, once for all factorisations of a program."""
         call = p.inner
-        self.names["transpose"] = define_transpose(call, p.element.moved)
+        self.define_transpose(p)
         pointers, sizes = ("ptr %matrix", "ptr %triangle", "ptr %info"), ("i64 %n", "i64 %first", "i64 %count")
         call.define(self.names["block"], (*pointers, *sizes), self.write_block, f"noinline {FEW_PASSES}")
         if n > BLOCK:
             call.define(self.tile.name, self.tile.parameters, self.tile.write, "noinline")
             call.define_part(self.names["panels"], self.write_panels, FEW_PASSES)
             call.define_part(self.names["rest"], self.write_rest, FEW_PASSES)
-
-    def transpose(
-        self, target: Lanes, target_step: Lanes | int, source: Lanes, source_step: Lanes | int, *shape: Lanes | int
-    ) -> None:
-        """Write the transpose of so many rows and columns of the source."""
-        code = target.code
-        sizes = [code.lift(size, I64) for size in (*shape, target_step, source_step)]
-        code.do(f"call void @{self.names['transpose']}({', '.join(a.typed for a in (target, source, *sizes))})")
 
     # A block on the diagonal
 
@@ -150,29 +138,6 @@ class BlockedFactorization(Tiling):
             self.transpose(rows, n, panel, self.width, BLOCK, count)
             with code.loop(0, BLOCK * self.width, self.lanes) as i:
                 self.store(-self.read(panel, i, self.vector), panel, i)
-
-    def solve_panel(self, code: Code, panel: Lanes, triangle: Lanes) -> None:
-        """Replace the columns of a panel by the solution, a few at once: a lane is a row of the matrix."""
-        lanes, starts = self.lanes, range(0, self.width, self.lanes)
-        factor = lambda m, k: splat(self.read(triangle, m * BLOCK + k, self.element), lanes)
-        with code.loop(0, BLOCK, COLUMNS) as first:
-            columns = [first + c for c in range(COLUMNS)]
-            sums = [[Variable(code, self.vector, 0.0) for _ in starts] for _ in columns]
-            with code.loop(0, first) as m:
-                known = [self.read(panel, m * self.width + q, self.vector) for q in starts]
-                for k, totals in zip(columns, sums, strict=True):
-                    for x, total in zip(known, totals, strict=True):
-                        total.store(fma(factor(m, k), x, total.load()))
-            found: list[list[Lanes]] = []
-            for k, totals in zip(columns, sums, strict=True):
-                for m, known in zip(columns, found, strict=False):
-                    for x, total in zip(known, totals, strict=True):
-                        total.store(fma(factor(m, k), x, total.load()))
-                found.append([])
-                for q, total in zip(starts, totals, strict=True):
-                    rest = self.read(panel, k * self.width + q, self.vector) - total.load()
-                    found[-1].append(rest * factor(k, k))
-                    self.store(found[-1][-1], panel, k * self.width + q)
 
     # The columns after it
 

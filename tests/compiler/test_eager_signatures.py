@@ -11,6 +11,7 @@ import wengert as wg
 from wengert.compiler.call.eager_call import LARGEST_ALONE
 from wengert.compiler.kernels.threads import THREADS
 from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.routines.cholesky import is_factored_in_blocks
 from wengert.compiler.routines.packed_products import NARROWEST
 from wengert.core import native
 from wengert.core.native import LargeSignatures, native_call
@@ -226,7 +227,7 @@ def test_stacks_and_their_gradients_are_those_of_lapack(f, order, at_once, nativ
 
 
 @pytest.mark.parametrize("primitive", STACKS, ids=lambda p: p.name)
-def test_one_large_matrix_is_left_to_numpy(primitive):
+def test_one_large_matrix_is_left_to_numpy_unless_lapack_is_slower(primitive):
     params = primitive.trial.cases[0].params
     for order in (LARGEST_ALONE, LARGEST_ALONE + 1):
         a, b, factors = spd(1, order)[0], RNG.normal(size=(order, 1)), np.empty((0, order))
@@ -234,7 +235,8 @@ def test_one_large_matrix_is_left_to_numpy(primitive):
             primitive.name, (a,)
         )
         found = native_call.of(primitive)(operands, params)
-        if order > LARGEST_ALONE:
+        is_blocked = primitive.name == "cholesky" and is_factored_in_blocks(a.dtype, order)
+        if order > LARGEST_ALONE and not is_blocked:
             assert found is None
         else:
             np.testing.assert_allclose(found, plain_impl(primitive)(*operands, **params), rtol=1e-8, atol=1e-10)

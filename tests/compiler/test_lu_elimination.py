@@ -14,7 +14,7 @@ from wengert.core import native
 from wengert.core.primitive import TABLE, plain_impl
 
 FACTORED = TABLE["factored"]
-SIZES = [64, 65, 95, 128, 141, 200]
+SIZES = [16, 31, 32, 33, 50, 64, 65, 95, 128, 141, 200]
 
 pytestmark = pytest.mark.skipif(vector_bytes() < NARROWEST, reason="LAPACK factors matrices where vectors are short")
 
@@ -58,9 +58,9 @@ def test_it_is_not_lapack_that_runs():
     assert "dgetrf" not in report.llvm
 
 
-@pytest.mark.parametrize("n", [63, 1025])
-def test_other_sizes_are_left_to_lapack(n):
-    assert not elimination.is_eliminated(np.dtype(float), n)
+def test_other_matrices_are_left_to_lapack():
+    assert not elimination.is_eliminated(np.dtype(float), elimination.MOST + 1)
+    assert not elimination.is_eliminated(np.dtype(float), native.FEWEST_ROWS - 1)
     assert not elimination.is_eliminated(np.dtype(complex), 100)
 
 
@@ -117,3 +117,12 @@ def test_eager_code_runs_it_and_has_the_gradients_of_lapack(native_calls, monkey
     assert ("factored", True) in native_calls
     np.testing.assert_allclose(found[0], value, rtol=1e-12)
     np.testing.assert_allclose(found[1], gradient, rtol=0, atol=1e-12 * abs(gradient).max())
+
+
+@pytest.mark.parametrize("n", [native.FEWEST_ROWS, 63])
+def test_eager_code_has_the_same_bits(n, native_calls, monkeypatch):
+    monkeypatch.setattr(native, "PAYS", 0)
+    monkeypatch.setattr(FACTORED.impl.large_calls, "spent", {})
+    x = draw(n)
+    np.testing.assert_array_equal(FACTORED.op(x), factor(x))
+    assert ("factored", True) in native_calls

@@ -240,6 +240,18 @@ def test_some_roots_of_unity_are_the_first_of_all(n):
             np.testing.assert_array_equal(every[n // part :], turned)
 
 
+@pytest.mark.parametrize(("rows", "columns"), [(16, 24), (15, 21), (8, 8)])
+def test_factors_between_the_steps_are_products_of_two_short_tables(rows, columns):
+    order = (0, 1, 4, 5, 2, 3, 6, 7)
+    starts = tables.start_roots(rows, columns, 8, "f64").view(complex)
+    steps = tables.lane_roots(rows, columns, order, "f64")
+    first = np.minimum(np.arange(0, columns, 8), columns - 8)
+    found = starts.reshape(-1, rows, 1) * (steps[:, 0] + 1j * steps[:, 1])
+    exponents = np.arange(rows)[:, None] * (first[:, None, None] + np.array(order))
+    np.testing.assert_allclose(found, tables.roots_of_unity(exponents, rows * columns), rtol=0, atol=4e-16)
+    assert starts.size == rows * -(-columns // 8)
+
+
 def test_tables_are_made_once_and_are_small_on_disk():
     table = Table(tables.first_roots, (4096, 8192, "f64"))
     assert np.asarray(table) is np.asarray(table)

@@ -239,6 +239,27 @@ def test_attention_is_not_unrolled():
         np.testing.assert_allclose(a, e, rtol=1e-11, atol=1e-12)
 
 
+def test_a_column_is_no_reason_to_unroll_a_matrix():
+    """The right-hand side of a system, of one column, has rows of one element."""
+    strength = np.linspace(0.5, 1.5, 100)
+
+    def loss(strength):
+        def residual(u):
+            padded = wg.concatenate([0.0 * u[:1], u, 0.0 * u[:1]])
+            return padded[2:] - 3.0 * u + padded[:-2] + strength * wg.exp(-u)
+
+        u = 0.0 * strength
+        for _ in range(2):
+            u = u - wg.linalg.solve(wg.jacobian(residual)(u), residual(u))
+        return wg.sum(u**2)
+
+    f = wg.value_and_grad(loss)
+    assert Schedule(prepare(wg.trace(f, strength))).rows == ()
+    found, expected = wg.compile(f)(strength), f(strength)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-12)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-10)
+
+
 def test_short_rows_before_a_loop_with_several_results():
     def loss(x):
         rows = np.linalg.norm(np.sin(x) * np.exp(x), axis=1)

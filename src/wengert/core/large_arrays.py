@@ -202,15 +202,16 @@ def attach(
     return run
 
 
-def for_stacks(impl: Callable[..., Any], calls_for_each: int = 0) -> Callable[..., Any]:
+def for_stacks(impl: Callable[..., Any], calls_for_each: int = 0, alone: int = STACK_ARRAY) -> Callable[..., Any]:
     """The implementation of an operation on matrices, with programs for large ones, and for stacks of them.
 
     The larger one of the first two operands decides: a small matrix may have many right-hand sides. If the
     implementation runs one matrix after the other, `calls_for_each` is the number of calls in Python that each takes.
+    One matrix is large if it has as many elements as `alone`.
     """
     calls = LargeSignatures(impl, STACKED)
     ndarray, each = np.ndarray, calls_for_each * CALL_OF_LAPACK
-    some = STACK_ARRAY // (1 + each)
+    some = min(STACK_ARRAY // (1 + each), alone)
 
     def run(x: Any, *others: Any, **params: Any) -> Any:
         if x.__class__ is ndarray and (x.size >= some or others and others[0].size >= some):
@@ -218,7 +219,7 @@ def for_stacks(impl: Callable[..., Any], calls_for_each: int = 0) -> Callable[..
             size = largest.size
             if each and size and largest.ndim > 2:
                 size += each * (size // (largest.shape[-2] * largest.shape[-1]))
-            if size >= STACK_ARRAY:
+            if size >= STACK_ARRAY or (size >= alone and largest.ndim == 2):
                 return calls.run((x, *others), params, lambda: size)
         return impl(x, *others, **params)
 

@@ -64,6 +64,8 @@ REDUCED_ARRAY, REDUCED = 1 << 16, 2
 """The same two figures for reductions."""
 STACK_ARRAY, STACKED = 1 << 12, 32
 """The same for operations on stacks of matrices."""
+FEWEST_ROWS = 16
+"""The fewest rows of one matrix that native code factors, in eager and in compiled code: LAPACK is slower then."""
 SORTED_ARRAY, SORTED = 1 << 12, 64
 """The same for stable sorting."""
 PRODUCT_ARRAY, PRODUCTS = 1 << 12, 32

@@ -24,6 +24,7 @@ from wengert.compiler.forms.lowering import (
     lowering,
 )
 from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
+from wengert.compiler.routines.cholesky import is_factored_in_blocks
 from wengert.compiler.routines.elimination import is_eliminated
 from wengert.compiler.routines.factorizations import FACTORED
 from wengert.compiler.routines.packed_products import PackedProduct
@@ -40,6 +41,7 @@ from wengert.modes.outlines import MemoryLayout, find_layout, is_contiguous, rea
 from wengert.modes.symbolic import Symbol
 from wengert.ops.elementwise.arithmetic import subtract
 from wengert.ops.indexing.key import Hole, Index
+from wengert.ops.linear_algebra.cholesky import _cholesky
 from wengert.ops.reductions.sums import _sum
 from wengert.ops.signal.convolution import _convolution, _convolution_filters, _convolution_signals
 from wengert.ops.signal.windows import window_pick, window_place, window_spread, window_sum
@@ -48,6 +50,7 @@ Parameters = tuple[tuple[str, Any], ...]
 
 MOST_PROGRAMS = 256
 """The number of programs that are kept in memory."""
+CHOLESKY = primitive_of(_cholesky)
 LARGEST_ALONE = 128
 """The most columns of one matrix that runs natively: NumPy lets other threads run meanwhile, and is as fast."""
 
@@ -222,12 +225,15 @@ def has_packed_product(dtype: np.dtype, other: np.dtype, size: int, shape: tuple
 
 
 def run_stack(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
-    """The result of an operation on matrices; NumPy is as fast for one that is not small.
+    """The result of an operation on matrices.
 
-    Transposed matrices are read as they are.
+    NumPy is as fast for one that is not small, unless the program does not call LAPACK. Transposed matrices are read
+    as they are.
     """
     first = operands[0]
-    if not are_floats(operands) or (first.ndim == 2 and first.shape[-1] > LARGEST_ALONE):
+    is_alone = first.ndim == 2 and first.shape[-1] > LARGEST_ALONE
+    has_blocks = primitive is CHOLESKY and is_factored_in_blocks(first.dtype, first.shape[-1])
+    if not are_floats(operands) or (is_alone and not has_blocks):
         return None
     return run_program(primitive, operands, params, find_layout)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from wengert.compiler.forms.matrices import is_matrix_transpose
+from wengert.compiler.routines.blocked_cholesky_pull import bytes_of_copies, is_pulled_in_blocks, pull_in_blocks
 from wengert.compiler.routines.lapack import MatrixProblem, MatrixRoutine, are_factorable
 from wengert.compiler.simd.lanes import Lanes
 from wengert.graph.ir import Operation
@@ -51,9 +52,6 @@ class Reverse:
     def write(self) -> None:
         """All blocks, from the last to the first."""
         n, size = self.n, block_size(self.n)
-        self.p.read_rows(self.bar, 0)
-        with self.p.code.loop(0, n - 1) as i:
-            self.p.clear(self.p.at(self.bar, i * (n + 1) + 1), n - 1 - i)
         for j in reversed(range(0, n, size)):
             self.write_block(j, min(size, n - j))
 
@@ -104,8 +102,15 @@ def block_size(n: int) -> int:
 
 def solve_pull(p: MatrixProblem) -> None:
     """The cotangent of a matrix, from that of its factor."""
-    p.fail_if_singular(p.operand(1), p.node.shape[-1])
-    Reverse(p).write()
+    n, bar, factor = p.node.shape[-1], p.result(), p.operand(1)
+    p.fail_if_singular(factor, n)
+    p.read_rows(bar, 0)
+    with p.code.loop(0, n - 1) as i:
+        p.clear(p.at(bar, i * (n + 1) + 1), n - 1 - i)
+    if is_pulled_in_blocks(p.node.dtype, n):
+        pull_in_blocks(p, bar, factor, n)
+    else:
+        Reverse(p).write()
 
 
 def can_pull(node: Operation) -> bool:
@@ -113,10 +118,18 @@ def can_pull(node: Operation) -> bool:
     return are_factorable(node) and node.dtype.kind == "f" and not is_matrix_transpose(node.args[1])
 
 
+def pull_blocks(node: Operation) -> dict[str, int]:
+    """What the steps need."""
+    n = node.shape[-1]
+    if is_pulled_in_blocks(node.dtype, n):
+        return bytes_of_copies(node.dtype, n)
+    return {"work": block_size(n) ** 2 * node.dtype.itemsize}
+
+
 CHOLESKY_PULL = MatrixRoutine(
     solve_pull,
     is_for=can_pull,
-    blocks=lambda node: {"work": block_size(node.shape[-1]) ** 2 * node.dtype.itemsize},
+    blocks=pull_blocks,
     work=lambda node: node.shape[-1] ** 3,
     name="cholesky_pull",
 )

@@ -12,34 +12,35 @@ first element of the largest size, as in LAPACK; if that is zero, it is left as 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wengert.compiler.machine.target import machine_target, vector_bytes
+from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.packed_products import NARROWEST, TileWriter, Tiling, smaller
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import fold_lanes, pick_lanes, splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
 from wengert.compiler.simd.types import I64, PTR, Type
+from wengert.core.native import FEWEST_ROWS
 
 if TYPE_CHECKING:
     from wengert.compiler.routines.lapack import MatrixProblem
 
 BLOCK = 32
 """The columns of a block, which is a multiple of the lanes of a vector."""
-FEWEST, MOST = 64, 1024
-"""The least and the largest number of columns: smaller matrices have no use for tiles, and larger ones do not stay in
-the cache while a block passes.
-"""
+MOST = 1024
+"""The largest number of columns: larger matrices do not stay in the cache while a block passes."""
 VECTORS = 4
 """The vectors of a column that are updated at once."""
 
 
 def is_eliminated(dtype: np.dtype, n: int) -> bool:
     """Whether matrices with so many columns are factored here, and not by LAPACK."""
-    target = machine_target()
-    return dtype.kind == "f" and FEWEST <= n <= MOST and vector_bytes() >= NARROWEST and not target.is_freestanding
+    has_size = FEWEST_ROWS <= n <= MOST
+    return dtype.kind == "f" and has_size and vector_bytes() >= NARROWEST and not machine_target().is_freestanding
 
 
 def bytes_of_copies(dtype: np.dtype, n: int) -> dict[str, int]:
@@ -53,7 +54,7 @@ def eliminate(p: MatrixProblem, matrix: Lanes, n: int) -> None:
     code, call, pivots = p.code, p.inner, p.blocks["pivots"]
     panels, triangle = p.blocks["panels"], p.blocks["triangle"]
     writer = Elimination(p.element.real.kind, p.integer)
-    writer.define(p)
+    writer.define(p, n)
     for first in range(0, n, BLOCK):
         count = min(BLOCK, n - first)
         sizes = [code.constant(size, I64) for size in (n, first, count)]
@@ -63,7 +64,8 @@ def eliminate(p: MatrixProblem, matrix: Lanes, n: int) -> None:
             call.run(writer.names["copy"], matrix, panels, triangle, *sizes[:2])
             pointers = [matrix, pivots, panels, triangle, code.number(I64, n), code.number(I64, first)]
             call.run_on_all_cores(writer.names["rest"], pointers, left, writer.rows, left * left * BLOCK)
-    call.run_on_all_cores(writer.names["exchange"], [matrix, pivots, code.number(I64, n)], n, 1, n * n)
+    if n > BLOCK:
+        call.run_on_all_cores(writer.names["exchange"], [matrix, pivots, code.number(I64, n)], n, 1, n * n)
 
 
 class Elimination(Tiling):
@@ -71,24 +73,30 @@ class Elimination(Tiling):
 
     def __init__(self, kind: str, pivot: Type):
         super().__init__(kind)
-        self.pivot, self.tile = pivot, TileWriter(kind, False)
-        self.names = {part: f"wengert.eliminate.{part}.{kind}" for part in ("block", "copy", "rest", "exchange")}
+        self.pivot, self.tile = pivot, TileWriter(kind, False, adds_last=True)
+        self.names = {
+            part: f"wengert.eliminate.{part}.{kind}" for part in ("column", "block", "copy", "rest", "exchange")
+        }
 
-    def define(self, p: MatrixProblem) -> None:
-        """Define all functions, once for all eliminations of a program."""
+    def define(self, p: MatrixProblem, n: int) -> None:
+        """Define the functions for so many columns, once for all eliminations of a program."""
         call, sizes = p.inner, ("i64 %n", "i64 %first")
-        call.define(self.tile.name, self.tile.parameters, self.tile.write, "noinline")
+        pointers = "ptr %matrix", "ptr %pivots"
         call.define(
-            self.names["block"], ("ptr %matrix", "ptr %pivots", *sizes, "i64 %count"), self.write_block, "noinline"
+            self.names["column"], (*pointers, *sizes, "i64 %end", "i64 %j"), self.write_column, f"noinline {FEW_PASSES}"
         )
+        call.define(self.names["block"], (*pointers, *sizes, "i64 %count"), self.write_block, f"noinline {FEW_PASSES}")
+        if n <= BLOCK:
+            return
+        call.define(self.tile.name, self.tile.parameters, self.tile.write, "noinline")
         call.define(
             self.names["copy"],
             ("ptr noalias %matrix", "ptr noalias %panels", "ptr noalias %triangle", *sizes),
             self.write_copy,
-            "noinline",
+            f"noinline {FEW_PASSES}",
         )
-        call.define_part(self.names["rest"], self.write_rest)
-        call.define_part(self.names["exchange"], self.write_exchange)
+        call.define_part(self.names["rest"], self.write_rest, FEW_PASSES)
+        call.define_part(self.names["exchange"], self.write_exchange, FEW_PASSES)
 
     def load_pivot(self, pivots: Lanes, i: Lanes) -> Lanes:
         """The row that is exchanged with row i, counted from zero."""
@@ -103,42 +111,57 @@ class Elimination(Tiling):
     # A block of columns
 
     def write_block(self, code: Code) -> None:
-        """Eliminate a block, one column after the other."""
+        """Eliminate a block, two columns at a time, which are then subtracted from those behind them in the block."""
         matrix, pivots = [Lanes(code, f"%{name}", PTR) for name in ("matrix", "pivots")]
         n, first, count = [Lanes(code, f"%{name}", I64) for name in ("n", "first", "count")]
         end = first + count
-        with code.loop(first, end) as j:
-            column = self.at(matrix, j * n)
-            with code.loop(first, j) as k:
-                factor, earlier = -self.read(column, k, self.element), self.at(matrix, k * n)
-                with code.loop(k + 1, j) as i:
-                    x = fma(factor, self.read(earlier, i, self.element), self.read(column, i, self.element))
-                    self.store(x, column, i)
-            self.write_products(code, matrix, n, column, first, j)
-            found = self.find_largest(code, column, j, n)
-            code.store((found + 1).to(self.pivot.kind), code.offset(pivots, j, self.pivot))
-            with code.when(found.ne(j)), code.loop(first, end) as k:
-                self.exchange(self.at(matrix, k * n), j, found)
-            divisor = self.read(column, j, self.element)
-            with code.when(divisor.ne(0.0)):
-                self.write_quotients(code, column, divisor, j + 1, n)
 
-    def write_products(self, code: Code, matrix: Lanes, n: Lanes, column: Lanes, first: Lanes, j: Lanes) -> None:
-        """Subtract from a column, from row j on, its products with the columns before it in the block."""
-        start = j
+        def finish(j: Lanes) -> None:
+            arguments = matrix, pivots, n, first, end, j
+            code.do(f"call void @{self.names['column']}({', '.join(a.typed for a in arguments)})")
+
+        with code.loop(first, end, 2) as k:
+            finish(k)
+            following, column = k + 1, self.at(matrix, k * n)
+            with code.when(following < end):
+                second = self.at(column, n)
+                self.subtract_products(second, following, n, [(self.read(second, k, self.element), column)])
+                finish(following)
+                multiplier = self.read(column, following, self.element)
+                with code.loop(k + 2, end) as j:
+                    later = self.at(matrix, j * n)
+                    factor = self.read(later, k, self.element)
+                    other = fma(-factor, multiplier, self.read(later, following, self.element))
+                    self.store(other, later, following)
+                    self.subtract_products(later, k + 2, n, [(factor, column), (other, second)])
+
+    def subtract_products(self, column: Lanes, start: Lanes, n: Lanes, products: Sequence[tuple[Lanes, Lanes]]) -> None:
+        """Subtract from a column, from a row on, the products of numbers with other columns."""
+        code = column.code
         for type, vectors in ((self.vector, VECTORS), (self.vector, 1), (self.element, 1)):
             step = type.lanes * vectors
             stop = start + (n - start & -step)
+            factors = [(splat(-factor, type.lanes), source) for factor, source in products]
             with code.loop(start, stop, step) as i:
-                sums = [Variable(code, type, self.read(column, i + q * type.lanes, type)) for q in range(vectors)]
-                with code.loop(first, j) as k:
-                    factor, source = -self.read(column, k, self.element), self.at(matrix, k * n + i)
-                    factors = splat(factor, type.lanes)
-                    for q, total in enumerate(sums):
-                        total.store(fma(factors, self.read(source, q * type.lanes, type), total.load()))
-                for q, total in enumerate(sums):
-                    self.store(total.load(), column, i + q * type.lanes)
+                for q in range(0, step, type.lanes):
+                    value = self.read(column, i + q, type)
+                    for factor, source in factors:
+                        value = fma(factor, self.read(source, i + q, type), value)
+                    self.store(value, column, i + q)
             start = stop
+
+    def write_column(self, code: Code) -> None:
+        """Find the pivot of a column, exchange the rows of the block, and divide."""
+        matrix, pivots = [Lanes(code, f"%{name}", PTR) for name in ("matrix", "pivots")]
+        n, first, end, j = [Lanes(code, f"%{name}", I64) for name in ("n", "first", "end", "j")]
+        column = self.at(matrix, j * n)
+        found = self.find_largest(code, column, j, n)
+        code.store((found + 1).to(self.pivot.kind), code.offset(pivots, j, self.pivot))
+        with code.when(found.ne(j)), code.loop(first, end) as k:
+            self.exchange(self.at(matrix, k * n), j, found)
+        divisor = self.read(column, j, self.element)
+        with code.when(divisor.ne(0.0)):
+            self.write_quotients(code, column, divisor, j + 1, n)
 
     def find_largest(self, code: Code, column: Lanes, j: Lanes, n: Lanes) -> Lanes:
         """The first row from j on that has the largest absolute value; j itself if there are only NaNs."""
@@ -223,13 +246,7 @@ class Elimination(Tiling):
                 width = smaller(left - row, self.width)
                 factors = self.at(group, first), n, count - 1, self.at(panels, row * BLOCK), BLOCK
                 target = self.at(group, start + row)
-                is_whole = count.eq(self.rows) & width.eq(self.width)
-                with code.when(is_whole):
-                    self.tile.run(code, *factors, target, n, target, n)
-                with code.when(~is_whole):
-                    self.copy_rows(code, target, n, buffer, self.width, count, width)
-                    self.tile.run(code, *factors, buffer, self.width, buffer, self.width)
-                    self.copy_rows(code, buffer, self.width, target, n, count, width)
+                self.tile.update(code, factors, target, n, count, width, buffer)
 
     def solve_triangle(self, triangle: Lanes, column: Lanes) -> None:
         """Replace the rows of a block in a column by the solution with the triangle of multipliers, in registers."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from wengert.compiler.routines import cholesky
+from wengert.compiler.routines.cholesky import factor_in_blocks, is_factored_in_blocks
 from wengert.compiler.routines.elimination import bytes_of_copies, eliminate, is_eliminated
 from wengert.compiler.routines.lapack import MatrixProblem, MatrixRoutine, are_factorable, best_sizes
 from wengert.compiler.simd.lanes import Lanes, select
@@ -27,16 +29,27 @@ def matrix_bytes(node: Operation) -> int:
 
 
 def solve_cholesky(p: MatrixProblem) -> None:
-    """Factor the transpose, which has the same factor: the upper triangle of one is the lower one of the other."""
+    """Factor a matrix by rows. LAPACK gets the transpose, whose upper triangle has the same factor."""
     n, out = p.node.shape[-1], p.result()
     p.read_rows(out, 0)
-    p.lapack("potrf", "U", n, out, n, p.info)
+    if is_factored_in_blocks(p.node.dtype, n):
+        factor_in_blocks(p, out, n)
+    else:
+        p.lapack("potrf", "U", n, out, n, p.info)
     p.require_success()
     with p.code.loop(0, n - 1) as i:
         p.clear(p.at(out, i * (n + 1) + 1), n - 1 - i)
 
 
-CHOLESKY = MatrixRoutine(solve_cholesky, work=lambda node: node.shape[-1] ** 3 // 6, name="potrf")
+def cholesky_blocks(node: Operation) -> dict[str, int]:
+    """What a factorisation in blocks needs."""
+    n = node.shape[-1]
+    return cholesky.bytes_of_copies(node.dtype, n) if is_factored_in_blocks(node.dtype, n) else {}
+
+
+CHOLESKY = MatrixRoutine(
+    solve_cholesky, blocks=cholesky_blocks, work=lambda node: node.shape[-1] ** 3 // 6, name="potrf"
+)
 
 
 # L U

@@ -19,10 +19,9 @@ import numpy as np
 
 from wengert.compiler.forms.lowering import Routine
 from wengert.compiler.forms.matrices import blas_letter
-from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.routines.call import RoutineCall
+from wengert.compiler.routines.transposing import define_transpose
 from wengert.compiler.simd.lanes import Code, Lanes
-from wengert.compiler.simd.transposes import exchange_blocks
 from wengert.compiler.simd.types import BOOL, I64, PTR, Number, Type
 from wengert.core.blas import blas
 from wengert.graph.ir import Constant, Operation
@@ -229,8 +228,7 @@ class MatrixProblem:
         self, target: Lanes, source: Lanes, rows: int, columns: int, target_step: int = 0, source_step: int = 0
     ) -> None:
         """Write the transpose of a matrix; the steps are those from row to row, if not the numbers of columns."""
-        name = f"wengert.transpose.{self.element.moved.kind}"
-        self.inner.define(name, TRANSPOSE_PARAMETERS, lambda code: write_transpose(code, self.element.moved))
+        name = define_transpose(self.inner, self.element.moved)
         sizes = (rows, columns, target_step or rows, source_step or columns)
         self.inner.run(name, target, source, *[self.code.constant(size, I64) for size in sizes])
 
@@ -312,46 +310,6 @@ def aligned(size: int) -> int:
 def total_size(blocks: dict[str, int]) -> int:
     """The bytes of a workspace."""
     return sum(map(aligned, blocks.values()))
-
-
-# The transposing copy
-
-TRANSPOSE_PARAMETERS = (
-    "ptr noalias %target",
-    "ptr noalias %source",
-    "i64 %rows",
-    "i64 %columns",
-    "i64 %target.step",
-    "i64 %source.step",
-)
-
-
-def write_transpose(code: Code, element: Type) -> None:
-    """The lines of a function that writes the transpose of a matrix, in square blocks of vectors."""
-    target, source = [Lanes(code, name, PTR) for name in ("%target", "%source")]
-    rows, columns, target_step, source_step = [
-        Lanes(code, name, I64) for name in ("%rows", "%columns", "%target.step", "%source.step")
-    ]
-    align = min(element.bits // 8, 8)
-    read = lambda i, j, type: code.load(code.offset(source, i * source_step + j, element), type, align)
-    write = lambda value, i, j: code.store(value, code.offset(target, j * target_step + i, element), align)
-    width = max(min(vector_bytes(), 32) * 8 // element.bits, 1)
-    whole = lambda extent: extent & -width
-
-    def write_rest(i: Lanes, start: Lanes) -> None:
-        with code.loop(start, columns) as j:
-            write(read(i, j, element), i, j)
-
-    if width > 1:
-        vector = Type(element.kind, width)
-        with code.loop(0, whole(rows), width) as i:
-            with code.loop(0, whole(columns), width) as j:
-                for k, column in enumerate(exchange_blocks([read(i + k, j, vector) for k in range(width)])):
-                    write(column, i, j + k)
-            with code.loop(i, i + width) as row:
-                write_rest(row, whole(columns))
-    with code.loop(whole(rows) if width > 1 else 0, rows) as i:
-        write_rest(i, code.constant(0, I64))
 
 
 # Sizes of workspaces

@@ -218,23 +218,26 @@ class CopyWriter(Tiling):
 class TileWriter(Tiling):
     """Writes the product of the rows of a tile and a panel.
 
-    Rows of a left operand that is stored by columns are copied before: one term after another, for each high tile.
+    Rows of a left operand that is stored by columns are copied before: one term after another, for each high tile. The
+    sums of a tile that `adds_last` begin with zeros: so the rounding errors of a small sum that is added to a large
+    number are small, too.
     """
 
-    def __init__(self, kind: str, is_copied: bool, is_low: bool = False):
+    def __init__(self, kind: str, is_copied: bool, is_low: bool = False, adds_last: bool = False):
         super().__init__(kind)
-        self.is_copied = is_copied
+        self.is_copied, self.adds_last = is_copied, adds_last
         self.height = self.low_rows if is_low else self.rows
 
     @property
     def name(self) -> str:
-        return f"wengert.tile.{self.element.kind}.{'NT'[self.is_copied]}.{self.height}"
+        added = ".last" if self.adds_last else ""
+        return f"wengert.tile.{self.element.kind}.{'NT'[self.is_copied]}.{self.height}{added}"
 
     parameters = (
         *("ptr noalias %x", "i64 %x_stride", "i64 %last", "ptr noalias %y", "i64 %terms"),
         *("ptr %first", "i64 %first_stride", "ptr %result", "i64 %result_stride"),
     )
-    """Rows after the `last` one are copies of it. Sums begin with `first`, which may be the result."""
+    """Rows after the `last` one are copies of it. Sums are added to `first`, which may be the result."""
 
     def write(self, code: Code) -> None:
         """Elements of the left operand times vectors of the right one, which are added in order."""
@@ -242,8 +245,9 @@ class TileWriter(Tiling):
         names = "x_stride", "last", "terms", "first_stride", "result_stride"
         x_stride, last, terms, first_stride, result_stride = [Lanes(code, f"%{name}", I64) for name in names]
         columns = range(0, self.width, self.lanes)
+        added = lambda r, q: self.read(first, first_stride * r + q, self.vector)
         sums = [
-            [Variable(code, self.vector, self.read(first, first_stride * r + q, self.vector)) for q in columns]
+            [Variable(code, self.vector, 0.0 if self.adds_last else added(r, q)) for q in columns]
             for r in range(self.height)
         ]
         starts = [self.at(x, r if self.is_copied else smaller(last, r) * x_stride) for r in range(self.height)]
@@ -255,11 +259,31 @@ class TileWriter(Tiling):
                     total.store(fma(factor, b, total.load()))
         for r, totals in enumerate(sums):
             for total, q in zip(totals, columns, strict=True):
-                self.store(total.load(), result, result_stride * r + q)
+                value = added(r, q) + total.load() if self.adds_last else total.load()
+                self.store(value, result, result_stride * r + q)
 
     def run(self, code: Code, *arguments: Lanes | int) -> None:
         """Call the function."""
         code.do(f"call void @{self.name}({', '.join(code.lift(a, I64).typed for a in arguments)})")
+
+    def update(
+        self,
+        code: Code,
+        factors: tuple[Lanes | int, ...],
+        target: Lanes,
+        stride: Lanes,
+        count: Lanes,
+        width: Lanes,
+        buffer: Lanes,
+    ) -> None:
+        """Add a product to so many rows and columns of a matrix: in place if the tile is whole, else in the buffer."""
+        is_whole = count.eq(self.height) & width.eq(self.width)
+        with code.when(is_whole):
+            self.run(code, *factors, target, stride, target, stride)
+        with code.when(~is_whole):
+            self.copy_rows(code, target, stride, buffer, self.width, count, width)
+            self.run(code, *factors, buffer, self.width, buffer, self.width)
+            self.copy_rows(code, buffer, self.width, target, stride, count, width)
 
 
 class PartWriter(Tiling):

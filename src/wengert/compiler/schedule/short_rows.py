@@ -36,7 +36,7 @@ READ_AGAIN = 4
 def row_candidates(graph: Graph) -> list[tuple[int, ...]]:
     """The first axes of arrays with short rows: those of functions of small matrices, then those with most elements.
 
-    The terms of products with long sums have other axes first, and are no rows.
+    The terms of products with long sums have other axes first, and are no rows; nor are columns, rows of one element.
     """
     sizes: dict[tuple[int, ...], int] = {}
     stacks: dict[tuple[int, ...], None] = {}
@@ -48,7 +48,8 @@ def row_candidates(graph: Graph) -> list[tuple[int, ...]]:
                 stacks[stack] = None
         if node.spec.__class__ is Spec and node.ndim > 1 and node.size and not is_term_of_long_sum(node):
             ndim = next(r for r in range(node.ndim + 1) if math.prod(node.shape[r:]) <= ROW)
-            if 0 < ndim < node.ndim and math.prod(node.shape[:ndim]) >= FEWEST_ROWS:
+            is_row = 0 < ndim < node.ndim and math.prod(node.shape[ndim:]) > 1
+            if is_row and math.prod(node.shape[:ndim]) >= FEWEST_ROWS:
                 rows = node.shape[:ndim]
                 sizes[rows] = sizes.get(rows, 0) + node.size
     most = [rows for rows in sorted(sizes, key=sizes.__getitem__, reverse=True) if rows not in stacks]

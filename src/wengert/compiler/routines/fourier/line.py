@@ -19,6 +19,7 @@ from wengert.compiler.routines.fourier.numbers import (
     last_start,
     load_block,
     load_neighbours,
+    load_same,
     product,
     scaled,
     store_block,
@@ -136,18 +137,25 @@ class Line(NamedTuple):
         rows, columns, lanes = found
         element, type = self.element, Type(self.kind, lanes)
         source, target, scratch, begin, end = step_arguments(code)
-        table = Table(tables.between_roots, (rows, columns, tuple(lane_order(type)), self.kind))
-        roots = call.table(code, table)
+        order = tuple(lane_order(type))
+        starts = call.table(code, Table(tables.start_roots, (rows, columns, lanes, self.kind)))
+        steps = call.table(code, Table(tables.lane_roots, (rows, columns, order, self.kind)))
         with code.loop(begin, end) as group:
             first = code.offset(source, last_start(group, columns, lanes) * 2, element)
-            block, factors = [code.offset(x, group * (2 * rows * lanes), element) for x in (target, roots)]
+            block = code.offset(target, group * (2 * rows * lanes), element)
+            factors = code.offset(starts, group * (2 * rows), element)
+
+            def store(value: Complex, i: Lanes) -> None:
+                root = product(load_same(code.offset(factors, i * 2, element), type), load_block(steps, i, type))
+                store_block(product(value, root), block, i)
+
             transform_lanes(
                 call,
                 code,
                 rows,
                 type,
                 lambda i: load_in_direction(code.offset(first, i * (2 * columns), element), type, self.is_inverse),
-                lambda value, i: store_block(product(value, load_block(factors, i, type)), block, i),
+                store,
                 self.blocks(scratch),
             )
 

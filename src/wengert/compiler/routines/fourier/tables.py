@@ -73,19 +73,22 @@ def first_roots(count: int, n: int, kind: str) -> np.ndarray:
     return parts(first_roots_of_unity(count, n), kind)
 
 
-def between_roots(rows: int, columns: int, order: Sequence[int], kind: str) -> np.ndarray:
-    """The factors between the two steps of a long transform, in blocks: one for each vector of columns.
+def start_roots(rows: int, columns: int, lanes: int, kind: str) -> np.ndarray:
+    """The factors between the two steps of a long transform, for the first column of each vector of columns.
 
-    Block by block, since memory that is used for the first time takes longer than the arithmetic.
+    If vectors do not overlap, these are roots of a lower order, of which there are fewer.
     """
-    lanes = len(order)
     starts = np.minimum(np.arange(0, columns, lanes), columns - lanes)
-    roots = first_roots_of_unity(rows * columns, rows * columns)
-    row = np.arange(rows)[:, None]
-    out = aligned_empty((len(starts), rows, 2, lanes), DTYPES[kind])
-    for block, column in zip(out, starts[:, None] + np.asarray(order), strict=True):
-        z = roots[row * column]
-        block[:, 0], block[:, 1] = z.real, z.imag
+    step = lanes if columns % lanes == 0 else 1
+    return parts(roots_of_unity(np.multiply.outer(starts // step, np.arange(rows)), rows * columns // step), kind)
+
+
+def lane_roots(rows: int, columns: int, order: Sequence[int], kind: str) -> np.ndarray:
+    """What these are multiplied by for the columns of a vector, which are in this order: a block."""
+    lanes = len(order)
+    roots = first_roots_of_unity(rows * lanes, rows * columns)[np.multiply.outer(np.arange(rows), order)]
+    out = aligned_empty((rows, 2, lanes), DTYPES[kind])
+    out[:, 0], out[:, 1] = roots.real, roots.imag
     return out
 
 

@@ -1,0 +1,240 @@
+"""The derivative of Cholesky's factorisation in reverse, in blocks, on all cores, without BLAS.
+
+The steps are those of `cholesky_pull.py`, whose products and triangular systems of some ten rows take BLAS longer to
+prepare than to compute. With the factor L and its cotangent in blocks of rows and columns
+
+    R  D  .        R and D are the rows of a block, D is on the diagonal, and B and C are below,
+    B  C  .
+
+that of C is multiplied by D^-1, and C^T [B C] is subtracted from [R D]. With S, the formula for D alone, [S; C] R is
+subtracted from [R; B]; all blocks but R, B and C on the right are cotangents here. Rows are solved in panels whose
+columns are in reverse order, as D^-1 is applied from the right: a reversed triangle is what factorisations solve with.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wengert.compiler.machine.translation import FEW_PASSES
+from wengert.compiler.routines.call import read_part
+from wengert.compiler.routines.cholesky import is_factored_in_blocks
+from wengert.compiler.routines.packed_products import TileWriter, smaller
+from wengert.compiler.routines.triangular_panels import BLOCK, TriangularPanels
+from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.simd.types import I64, PTR
+
+if TYPE_CHECKING:
+    from wengert.compiler.routines.lapack import MatrixProblem
+
+FEWEST, MOST = 24, 512
+"""The least and the largest number of columns: smaller matrices do not fill a block, and of larger ones the caches hold
+too little while a block passes.
+"""
+SQUARES = ("triangle", "transposed", "work", "solved")
+
+
+def is_pulled_in_blocks(dtype: np.dtype, n: int) -> bool:
+    """Whether the derivative for matrices with so many columns is computed here, and not by BLAS."""
+    return FEWEST <= n <= MOST and is_factored_in_blocks(dtype, n)
+
+
+def bytes_of_copies(dtype: np.dtype, n: int) -> dict[str, int]:
+    """The bytes of squares, of the transpose of C, and of the panels of right operands."""
+    width = BlockedPull(f"f{8 * dtype.itemsize}").width
+    ends = [min(j + BLOCK, n) for j in range(0, n, BLOCK)]
+    panels = max([max(n - end, BLOCK) * -(-max(end, BLOCK) // width) * width for end in ends])
+    sizes = dict.fromkeys(SQUARES, BLOCK * BLOCK) | {"columns": BLOCK * n, "panels": panels}
+    return {name: size * dtype.itemsize for name, size in sizes.items()}
+
+
+def pull_in_blocks(p: MatrixProblem, bar: Lanes, factor: Lanes, n: int) -> None:
+    """Replace the cotangent of a factor, in the lower triangle of a matrix, by that of what was factored."""
+    writer = BlockedPull(p.element.real.kind)
+    writer.define(p)
+    for j in reversed(range(0, n, BLOCK)):
+        BlockSteps(p, writer, bar, factor, n, j).write()
+
+
+class BlockSteps:
+    """Writes the steps of one block on the diagonal, whose first row is `j`."""
+
+    def __init__(self, p: MatrixProblem, writer: BlockedPull, bar: Lanes, factor: Lanes, n: int, j: int):
+        self.p, self.writer, self.bar, self.factor, self.n, self.j = p, writer, bar, factor, n, j
+        self.size = min(BLOCK, n - j)
+        self.end = j + self.size
+        self.below = n - self.end
+
+    def write(self) -> None:
+        """The rows below, the block itself, and the columns before it."""
+        j, size, end, below, n = self.j, self.size, self.end, self.below, self.n
+        at, blocks = self.p.at, self.p.blocks
+        row, rows_below, column = at(self.bar, j * n), at(self.bar, end * n), at(self.bar, end * n + j)
+        self.run("triangle", at(self.factor, j * (n + 1)), blocks["triangle"], blocks["transposed"], n, size)
+        if below:
+            self.solve_rows(column, n, below)
+            self.p.transpose(blocks["columns"], column, below, size, below, n)
+            self.copy_panels(at(self.factor, end * n), n, below, end)
+            self.subtract(row, n, blocks["columns"], below, (size, end, below))
+        self.write_formula(at(self.bar, j * (n + 1)))
+        if j:
+            self.copy_panels(at(self.factor, j * n), n, size, j)
+            self.subtract(row, n, blocks["solved"], BLOCK, (size, j, size))
+            self.subtract(rows_below, n, column, n, (below, j, size))
+
+    def write_formula(self, bar: Lanes) -> None:
+        """S = D^-T W D^-1, where the lower triangle of W is that of D^T times the cotangent, and W is symmetric."""
+        blocks, n, size = self.p.blocks, self.n, self.size
+        work, solved = blocks["work"], blocks["solved"]
+        self.run("lower", bar, solved, n, size)
+        self.copy_panels(solved, BLOCK, BLOCK, BLOCK)
+        self.p.clear(work, BLOCK * BLOCK)
+        self.subtract(work, BLOCK, blocks["transposed"], BLOCK, (BLOCK, BLOCK, BLOCK))
+        self.run("mirror", work)
+        self.solve_rows(work, BLOCK, BLOCK)
+        self.p.transpose(solved, work, BLOCK, BLOCK)
+        self.solve_rows(solved, BLOCK, BLOCK)
+        self.run("formula", bar, solved, n, size)
+
+    def run(self, name: str, *arguments: Lanes | int) -> None:
+        """Call a function."""
+        lift = self.p.code.lift
+        self.p.inner.run(self.writer.names[name], *[lift(a, I64) for a in arguments])
+
+    def share(
+        self, name: str, pointers: list[Lanes], sizes: tuple[int, ...], extent: int, grain: int, work: int
+    ) -> None:
+        """Run a function on all cores; its table has the pointers, and the addresses of sizes."""
+        numbers = [self.p.code.number(I64, size) for size in sizes]
+        self.p.inner.run_on_all_cores(self.writer.names[name], [*pointers, *numbers], extent, grain, work)
+
+    def solve_rows(self, rows: Lanes, stride: int, count: int) -> None:
+        """Multiply so many rows by D^-1 from the right."""
+        pointers = [rows, self.p.blocks["triangle"]]
+        self.share("rows", pointers, (stride, count), count, self.writer.width, count * BLOCK * BLOCK // 2)
+
+    def copy_panels(self, source: Lanes, stride: int, terms: int, columns: int) -> None:
+        """Copy a right operand into panels, with the opposite sign."""
+        pointers = [source, self.p.blocks["panels"]]
+        self.share("panels", pointers, (stride, terms, columns), columns, self.writer.width, terms * columns)
+
+    def subtract(self, target: Lanes, stride: int, x: Lanes, x_stride: int, shape: tuple[int, int, int]) -> None:
+        """Subtract the product of so many rows and the panels, of so many columns and terms."""
+        rows, columns, terms = shape
+        if rows:
+            sizes = (stride, x_stride, *shape)
+            pointers = [target, x, self.p.blocks["panels"]]
+            self.share("product", pointers, sizes, rows, self.writer.rows, rows * columns * terms)
+
+
+class BlockedPull(TriangularPanels):
+    """Writes the functions of all steps."""
+
+    def __init__(self, kind: str):
+        super().__init__(kind)
+        parts = "triangle", "rows", "panels", "product", "lower", "mirror", "formula"
+        self.names |= {part: f"wengert.cholesky_pull.{part}.{kind}" for part in parts}
+        self.tile = TileWriter(kind, False, adds_last=True)
+
+    def define(self, p: MatrixProblem) -> None:
+        """Define all functions, once for all derivatives of a program."""
+        call, sizes = p.inner, ("i64 %n", "i64 %size")
+        self.define_transpose(p)
+        call.define(self.tile.name, self.tile.parameters, self.tile.write, "noinline")
+        for name, parameters, write in (
+            ("triangle", ("ptr %block", "ptr %triangle", "ptr %transposed", *sizes), self.write_triangle),
+            ("lower", ("ptr %block", "ptr %copy", *sizes), self.write_lower),
+            ("mirror", ("ptr %work",), self.write_mirror),
+            ("formula", ("ptr %block", "ptr %solved", *sizes), self.write_formula),
+        ):
+            call.define(self.names[name], parameters, write, f"noinline {FEW_PASSES}")
+        call.define_part(self.names["rows"], self.write_rows, FEW_PASSES)
+        call.define_part(self.names["panels"], self.write_panels, FEW_PASSES)
+        call.define_part(self.names["product"], self.write_product, FEW_PASSES)
+
+    # Blocks on the diagonal
+
+    def write_triangle(self, code: Code) -> None:
+        """Copy a lower triangle in reverse order of rows and columns, and its transpose; both are filled up."""
+        block, triangle, transposed = [Lanes(code, f"%{name}", PTR) for name in ("block", "triangle", "transposed")]
+        n, size = Lanes(code, "%n", I64), Lanes(code, "%size", I64)
+        for copy in (triangle, transposed):
+            code.clear(copy, BLOCK * BLOCK * self.element.align)
+        with code.loop(0, BLOCK) as i:
+            self.store(code.constant(1.0, self.element), triangle, i * (BLOCK + 1))
+        with code.loop(0, size) as i:
+            with code.loop(0, i + 1) as k:
+                value = self.read(block, i * n + k, self.element)
+                self.store(value, triangle, (BLOCK * BLOCK - 1) - i * BLOCK - k)
+                self.store(value, transposed, k * BLOCK + i)
+            reciprocal = 1.0 / self.read(block, i * (n + 1), self.element)
+            self.store(reciprocal, triangle, (BLOCK * BLOCK - 1) - i * (BLOCK + 1))
+
+    def write_lower(self, code: Code) -> None:
+        """Copy a lower triangle, with zeros above and around it."""
+        block, copy = Lanes(code, "%block", PTR), Lanes(code, "%copy", PTR)
+        n, size = Lanes(code, "%n", I64), Lanes(code, "%size", I64)
+        code.clear(copy, BLOCK * BLOCK * self.element.align)
+        with code.loop(0, size) as i:
+            code.copy(self.at(copy, i * BLOCK), self.at(block, i * n), (i + 1) * self.element.align)
+
+    def write_mirror(self, code: Code) -> None:
+        """Make a matrix symmetric by its lower triangle, with the opposite sign."""
+        work = Lanes(code, "%work", PTR)
+        with code.loop(0, BLOCK) as i, code.loop(0, i + 1) as k:
+            value = -self.read(work, i * BLOCK + k, self.element)
+            self.store(value, work, i * BLOCK + k)
+            self.store(value, work, k * BLOCK + i)
+
+    def write_formula(self, code: Code) -> None:
+        """Write the lower triangle of S with half of its diagonal, and zeros above it."""
+        block, solved = Lanes(code, "%block", PTR), Lanes(code, "%solved", PTR)
+        n, size = Lanes(code, "%n", I64), Lanes(code, "%size", I64)
+        with code.loop(0, size) as i:
+            row = self.at(block, i * n)
+            code.copy(row, self.at(solved, i * BLOCK), i * self.element.align)
+            self.store(self.read(solved, i * (BLOCK + 1), self.element) * 0.5, row, i)
+            code.clear(self.at(row, i + 1), (size - 1 - i) * self.element.align)
+
+    # Rows, panels and products
+
+    def write_rows(self, code: Code) -> None:
+        """Solve the rows of a part, in panels whose columns are in reverse order."""
+        (rows, triangle, *sizes), begin, end = read_part(code, 4)
+        stride, count = [code.load(size, I64) for size in sizes]
+        panel = code.array(self.element, BLOCK * self.width)
+        last = self.at(panel, (BLOCK - 1) * self.width)
+        with code.loop(begin, end, self.width) as row:
+            here, some = self.at(rows, row * stride), smaller(count - row, self.width)
+            with code.when(some < self.width):
+                code.clear(panel, BLOCK * self.width * self.element.align)
+            self.transpose(last, -self.width, here, stride, some, BLOCK)
+            self.solve_panel(code, panel, triangle)
+            self.transpose(here, stride, last, -self.width, BLOCK, some)
+
+    def write_panels(self, code: Code) -> None:
+        """Copy the columns of a part into panels, with the opposite sign; the last panel is filled up with zeros."""
+        (source, panels, *sizes), begin, end = read_part(code, 5)
+        stride, terms, columns = [code.load(size, I64) for size in sizes]
+        with code.loop(begin, end, self.width) as column:
+            here, panel = self.at(source, column), self.at(panels, column * terms)
+            width = smaller(columns - column, self.width)
+            is_whole = width.eq(self.width)
+            with code.when(is_whole), code.loop(0, terms) as k:
+                for start in range(0, self.width, self.lanes):
+                    self.store(-self.read(here, k * stride + start, self.vector), panel, k * self.width + start)
+            with code.when(~is_whole):
+                code.clear(panel, terms * (self.width * self.element.align))
+                with code.loop(0, terms) as k, code.loop(0, width) as q:
+                    self.store(-self.read(here, k * stride + q, self.element), panel, k * self.width + q)
+
+    def write_product(self, code: Code) -> None:
+        """Add the product of the rows of a part and all panels, tile by tile."""
+        (target, x, panels, *sizes), begin, end = read_part(code, 8)
+        stride, x_stride, rows, columns, terms = [code.load(size, I64) for size in sizes]
+        buffer = code.array(self.element, self.rows * self.width)
+        with code.loop(begin, end, self.rows) as row, code.loop(0, columns, self.width) as column:
+            count, width = smaller(rows - row, self.rows), smaller(columns - column, self.width)
+            factors = self.at(x, row * x_stride), x_stride, count - 1, self.at(panels, column * terms), terms
+            self.tile.update(code, factors, self.at(target, row * stride + column), stride, count, width, buffer)

@@ -1,0 +1,63 @@
+"""Rows of a matrix that are solved with a triangle, in panels: transposed, so that lanes are rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wengert.compiler.routines.packed_products import Tiling
+from wengert.compiler.routines.transposing import define_transpose
+from wengert.compiler.simd.complex_lanes import Variable
+from wengert.compiler.simd.lane_operations import splat
+from wengert.compiler.simd.lanes import Code, Lanes, fma
+from wengert.compiler.simd.types import I64
+
+if TYPE_CHECKING:
+    from wengert.compiler.routines.lapack import MatrixProblem
+
+BLOCK = 32
+"""The columns of a panel, and the rows of a triangle: a multiple of the lanes of a vector."""
+COLUMNS = 4
+"""The columns of a panel that are solved at once."""
+
+
+class TriangularPanels(Tiling):
+    """Writes what functions on panels share. A triangle is stored by rows, with reciprocals on its diagonal."""
+
+    def __init__(self, kind: str):
+        super().__init__(kind)
+        self.names: dict[str, str] = {}
+
+    def define_transpose(self, p: MatrixProblem) -> None:
+        """Define the function of `transpose`."""
+        self.names["transpose"] = define_transpose(p.inner, p.element.moved)
+
+    def transpose(
+        self, target: Lanes, target_step: Lanes | int, source: Lanes, source_step: Lanes | int, *shape: Lanes | int
+    ) -> None:
+        """Write the transpose of so many rows and columns of the source."""
+        code = target.code
+        sizes = [code.lift(size, I64) for size in (*shape, target_step, source_step)]
+        code.do(f"call void @{self.names['transpose']}({', '.join(a.typed for a in (target, source, *sizes))})")
+
+    def solve_panel(self, code: Code, panel: Lanes, triangle: Lanes) -> None:
+        """Replace the columns of a panel by the solution, a few at once: a lane is a row of the matrix."""
+        lanes, starts = self.lanes, range(0, self.width, self.lanes)
+        factor = lambda m, k: splat(self.read(triangle, m * BLOCK + k, self.element), lanes)
+        with code.loop(0, BLOCK, COLUMNS) as first:
+            columns = [first + c for c in range(COLUMNS)]
+            sums = [[Variable(code, self.vector, 0.0) for _ in starts] for _ in columns]
+            with code.loop(0, first) as m:
+                known = [self.read(panel, m * self.width + q, self.vector) for q in starts]
+                for k, totals in zip(columns, sums, strict=True):
+                    for x, total in zip(known, totals, strict=True):
+                        total.store(fma(factor(m, k), x, total.load()))
+            found: list[list[Lanes]] = []
+            for k, totals in zip(columns, sums, strict=True):
+                for m, known in zip(columns, found, strict=False):
+                    for x, total in zip(known, totals, strict=True):
+                        total.store(fma(factor(m, k), x, total.load()))
+                found.append([])
+                for q, total in zip(starts, totals, strict=True):
+                    rest = self.read(panel, k * self.width + q, self.vector) - total.load()
+                    found[-1].append(rest * factor(k, k))
+                    self.store(found[-1][-1], panel, k * self.width + q)

@@ -10,8 +10,8 @@ from wengert.compiler.kernels.threads import THREADS
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.routines.blocked_cholesky_pull import FEWEST, is_pulled_in_blocks
 from wengert.compiler.routines.blocked_cholesky_pull import MOST as MOST_PULLED
-from wengert.compiler.routines.cholesky import MOST, is_factored_in_blocks
 from wengert.compiler.routines.packed_products import NARROWEST
+from wengert.compiler.routines.triangular_panels import MOST, is_factored_in_blocks
 from wengert.core import native
 from wengert.core.primitive import TABLE, plain_impl
 

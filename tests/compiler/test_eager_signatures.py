@@ -11,8 +11,8 @@ import wengert as wg
 from wengert.compiler.call.eager_call import LARGEST_ALONE
 from wengert.compiler.kernels.threads import THREADS
 from wengert.compiler.machine.target import vector_bytes
-from wengert.compiler.routines.cholesky import is_factored_in_blocks
 from wengert.compiler.routines.packed_products import NARROWEST
+from wengert.compiler.routines.triangular_panels import is_factored_in_blocks
 from wengert.core import native
 from wengert.core.native import LargeSignatures, native_call
 from wengert.core.primitive import TABLE, plain_impl

@@ -8,7 +8,6 @@ import pytest
 import wengert as wg
 from wengert.compiler.kernels.threads import THREADS
 from wengert.compiler.machine.target import vector_bytes
-from wengert.compiler.routines import elimination
 from wengert.compiler.routines.packed_products import NARROWEST
 from wengert.core import native
 from wengert.core.primitive import TABLE, plain_impl
@@ -56,12 +55,6 @@ def test_it_is_not_lapack_that_runs():
     report = wg.compile(FACTORED.op).report(draw(100))
     assert "eliminate" in report.llvm
     assert "dgetrf" not in report.llvm
-
-
-def test_other_matrices_are_left_to_lapack():
-    assert not elimination.is_eliminated(np.dtype(float), elimination.MOST + 1)
-    assert not elimination.is_eliminated(np.dtype(float), native.FEWEST_ROWS - 1)
-    assert not elimination.is_eliminated(np.dtype(complex), 100)
 
 
 def test_bits_do_not_depend_on_threads(monkeypatch):

@@ -24,11 +24,10 @@ from wengert.compiler.forms.lowering import (
     lowering,
 )
 from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
-from wengert.compiler.routines.cholesky import is_factored_in_blocks
-from wengert.compiler.routines.elimination import is_eliminated
 from wengert.compiler.routines.factorizations import FACTORED
 from wengert.compiler.routines.packed_products import PackedProduct
 from wengert.compiler.routines.products import MATMUL
+from wengert.compiler.routines.triangular_panels import is_factored_in_blocks
 from wengert.compiler.schedule.gather import INDEX_DTYPES
 from wengert.compiler.simd.types import Type
 from wengert.core.aspects import primitive_of
@@ -241,7 +240,7 @@ def run_stack(primitive: Primitive, operands: Sequence[np.ndarray], params: dict
 def run_elimination(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
     """The factors of one matrix, if they are not those of LAPACK. A transposed matrix is read as it is."""
     (x,) = operands
-    if x.ndim != 2 or not is_eliminated(x.dtype, x.shape[-1]):
+    if x.ndim != 2 or not is_factored_in_blocks(x.dtype, x.shape[-1]):
         return None
     return run_program(primitive, operands, params, find_layout)
 

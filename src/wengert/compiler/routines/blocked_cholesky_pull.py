@@ -19,9 +19,8 @@ import numpy as np
 
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.call import read_part
-from wengert.compiler.routines.cholesky import is_factored_in_blocks
 from wengert.compiler.routines.packed_products import TileWriter, smaller
-from wengert.compiler.routines.triangular_panels import BLOCK, TriangularPanels
+from wengert.compiler.routines.triangular_panels import BLOCK, TriangularPanels, is_factored_in_blocks
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR
 

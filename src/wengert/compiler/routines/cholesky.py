@@ -14,36 +14,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from wengert.compiler.machine.target import machine_target, vector_bytes
 from wengert.compiler.machine.translation import FEW_PASSES
-from wengert.compiler.routines.packed_products import NARROWEST, TileWriter, Tiling, smaller
+from wengert.compiler.routines.packed_products import TileWriter, smaller
 from wengert.compiler.routines.triangular_panels import BLOCK, TriangularPanels
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
 from wengert.compiler.simd.types import I64, PTR, Type
-from wengert.core.native import FEWEST_ROWS
 
 if TYPE_CHECKING:
     from wengert.compiler.routines.lapack import MatrixProblem
-
-MOST = 1024
-"""The largest number of columns: larger matrices do not stay in the cache while a block passes."""
-
-
-def is_factored_in_blocks(dtype: np.dtype, n: int) -> bool:
-    """Whether matrices with so many columns are factored here, and not by LAPACK."""
-    has_size = FEWEST_ROWS <= n <= MOST
-    return dtype.kind == "f" and has_size and vector_bytes() >= NARROWEST and not machine_target().is_freestanding
-
-
-def bytes_of_copies(dtype: np.dtype, n: int) -> dict[str, int]:
-    """The bytes of the triangle of a block, and of the rows below it, in panels."""
-    width = Tiling(f"f{8 * dtype.itemsize}").width
-    return {"triangle": BLOCK * BLOCK * dtype.itemsize, "panels": BLOCK * (n + width) * dtype.itemsize}
-
 
 def factor_in_blocks(p: MatrixProblem, matrix: Lanes, n: int) -> None:
     """Replace the lower triangle of a matrix by its factor; `p.info` is not zero if there is none."""

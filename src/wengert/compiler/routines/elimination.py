@@ -15,38 +15,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from wengert.compiler.machine.target import machine_target, vector_bytes
 from wengert.compiler.machine.translation import FEW_PASSES
-from wengert.compiler.routines.packed_products import NARROWEST, TileWriter, Tiling, smaller
+from wengert.compiler.routines.packed_products import TileWriter, Tiling, smaller
+from wengert.compiler.routines.triangular_panels import BLOCK
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import fold_lanes, pick_lanes, splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
 from wengert.compiler.simd.types import I64, PTR, Type
-from wengert.core.native import FEWEST_ROWS
 
 if TYPE_CHECKING:
     from wengert.compiler.routines.lapack import MatrixProblem
 
-BLOCK = 32
-"""The columns of a block, which is a multiple of the lanes of a vector."""
-MOST = 1024
-"""The largest number of columns: larger matrices do not stay in the cache while a block passes."""
 VECTORS = 4
 """The vectors of a column that are updated at once."""
-
-
-def is_eliminated(dtype: np.dtype, n: int) -> bool:
-    """Whether matrices with so many columns are factored here, and not by LAPACK."""
-    has_size = FEWEST_ROWS <= n <= MOST
-    return dtype.kind == "f" and has_size and vector_bytes() >= NARROWEST and not machine_target().is_freestanding
-
-
-def bytes_of_copies(dtype: np.dtype, n: int) -> dict[str, int]:
-    """The bytes of the copies of multipliers, in panels, and in the triangle of a block."""
-    width = Tiling(f"f{8 * dtype.itemsize}").width
-    return {"panels": BLOCK * (n + width) * dtype.itemsize, "triangle": BLOCK * BLOCK * dtype.itemsize}
 
 
 def eliminate(p: MatrixProblem, matrix: Lanes, n: int) -> None:

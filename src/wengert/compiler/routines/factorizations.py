@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.compiler.routines import cholesky
-from wengert.compiler.routines.cholesky import factor_in_blocks, is_factored_in_blocks
-from wengert.compiler.routines.elimination import bytes_of_copies, eliminate, is_eliminated
+from wengert.compiler.routines.cholesky import factor_in_blocks
+from wengert.compiler.routines.elimination import eliminate
 from wengert.compiler.routines.lapack import MatrixProblem, MatrixRoutine, are_factorable, best_sizes
+from wengert.compiler.routines.triangular_panels import bytes_of_copies, is_factored_in_blocks
 from wengert.compiler.simd.lanes import Lanes, select
 from wengert.compiler.simd.types import I64
 from wengert.core.blas import blas
@@ -44,7 +44,7 @@ def solve_cholesky(p: MatrixProblem) -> None:
 def cholesky_blocks(node: Operation) -> dict[str, int]:
     """What a factorisation in blocks needs."""
     n = node.shape[-1]
-    return cholesky.bytes_of_copies(node.dtype, n) if is_factored_in_blocks(node.dtype, n) else {}
+    return bytes_of_copies(node.dtype, n) if is_factored_in_blocks(node.dtype, n) else {}
 
 
 CHOLESKY = MatrixRoutine(
@@ -59,7 +59,7 @@ def solve_factored(p: MatrixProblem) -> None:
     """Factor the transpose, as `_factor_impl` does, and append a row of the pivots."""
     n, out, code = p.node.shape[-1], p.result(), p.code
     p.read_rows(out, 0)
-    if is_eliminated(p.node.dtype, n):
+    if is_factored_in_blocks(p.node.dtype, n):
         eliminate(p, out, n)
     else:
         p.lapack("getrf", n, n, out, n, p.blocks["pivots"], p.info)
@@ -77,7 +77,7 @@ def load_pivot(p: MatrixProblem, i: Lanes) -> Lanes:
 def factored_blocks(node: Operation) -> dict[str, int]:
     """The pivots, and what an elimination needs."""
     n = node.shape[-1]
-    return {"pivots": integers(n)} | (bytes_of_copies(node.dtype, n) if is_eliminated(node.dtype, n) else {})
+    return {"pivots": integers(n)} | (bytes_of_copies(node.dtype, n) if is_factored_in_blocks(node.dtype, n) else {})
 
 
 FACTORED = MatrixRoutine(

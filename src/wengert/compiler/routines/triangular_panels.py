@@ -4,20 +4,38 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wengert.compiler.routines.packed_products import Tiling
+import numpy as np
+
+from wengert.compiler.machine.target import machine_target, vector_bytes
+from wengert.compiler.routines.packed_products import NARROWEST, Tiling
 from wengert.compiler.routines.transposing import define_transpose
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma
 from wengert.compiler.simd.types import I64
+from wengert.core.native import FEWEST_ROWS
 
 if TYPE_CHECKING:
     from wengert.compiler.routines.lapack import MatrixProblem
 
 BLOCK = 32
 """The columns of a panel, and the rows of a triangle: a multiple of the lanes of a vector."""
+MOST = 1024
+"""The largest number of columns: larger matrices do not stay in the cache while a block passes."""
 COLUMNS = 4
 """The columns of a panel that are solved at once."""
+
+
+def is_factored_in_blocks(dtype: np.dtype, n: int) -> bool:
+    """Whether matrices with so many columns are factored by native code, and not by LAPACK."""
+    has_size = FEWEST_ROWS <= n <= MOST
+    return dtype.kind == "f" and has_size and vector_bytes() >= NARROWEST and not machine_target().is_freestanding
+
+
+def bytes_of_copies(dtype: np.dtype, n: int) -> dict[str, int]:
+    """The bytes of the copies of the triangle of a block, and of the rows below it, in panels."""
+    width = Tiling(f"f{8 * dtype.itemsize}").width
+    return {"triangle": BLOCK * BLOCK * dtype.itemsize, "panels": BLOCK * (n + width) * dtype.itemsize}
 
 
 class TriangularPanels(Tiling):

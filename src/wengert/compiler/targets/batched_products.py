@@ -78,10 +78,10 @@ def multiply(arrays: Any, x: Any, y: Any, out: Any) -> None:
     if plan is None:
         arrays.matmul(x, y, out=out)
     else:
-        run_batch(arrays, plan, x, y, out)
+        call_cublas(arrays, plan, x, y, out)
 
 
-def run_batch(arrays: Any, plan: BatchPlan, x: Any, y: Any, out: Any) -> None:
+def call_cublas(arrays: Any, plan: BatchPlan, x: Any, y: Any, out: Any) -> None:
     """Compute the products of a batch on the current stream."""
     blas, letter = arrays.cuda.cublas, "s" if out.dtype == np.float32 else "d"
     numbers = np.array([1.0, 0.0], out.dtype)

@@ -74,6 +74,26 @@ def test_each_exponential_is_computed_once(name):
     assert exponentials[0] in kernel.local
 
 
+@pytest.mark.parametrize(("name", "loops"), [("softmax", 4), ("layer_norm", 4)])
+def test_parts_share_loops_and_keep_one_row(name, loops):
+    """The sum of all results moves to the loop that reads the same row; what is cheap to compute again is not kept."""
+    (kernel,) = kernels(weighted(FUNCTIONS[name]), RNG.standard_normal((200, 64)))
+    assert len([part for part in kernel.parts if part.domain == (200, 64)]) == loops
+    rows = [node for node in (*kernel.buffers, *kernel.hosts) if node.size > kernel.count]
+    assert len(rows) == 1
+
+
+def test_a_value_of_a_row_that_is_read_elsewhere_in_the_row_is_kept():
+    def f(x):
+        y = x * 2.0
+        z = y / wg.sum(y, axis=-1, keepdims=True)
+        return wg.sum(z * z[:, ::-1], axis=-1), wg.max(z, axis=-1)
+
+    x = RNG.uniform(1.0, 2.0, (100, 37))
+    for out, known in zip(wg.compile(f)(x), f(x), strict=True):
+        np.testing.assert_allclose(out, known, rtol=1e-13)
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 @pytest.mark.parametrize("shape", [(64, 64), (100, 37), (9, 1000), (300, 10), (40, 1), (3, 5, 7, 21)])

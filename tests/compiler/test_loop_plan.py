@@ -1,4 +1,4 @@
-"""The loops of kernels: lanes along rows that are read at indices, and accumulators of sums over several axes."""
+"""The loops of kernels: lanes along rows that are read at indices, accumulators of sums over several axes, columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.kernels.loop_plan import ACCUMULATORS
+from wengert.compiler.kernels.loop_plan import ACCUMULATORS, MOST_COLUMNS
 from wengert.compiler.machine.target import vector_lanes
 
 
@@ -50,3 +50,23 @@ def test_two_vectors_of_matrices_run_at_once(f):
         text = wg.compile(f).report(x).llvm
         is_eigh = "sqrt" in text
         assert (f"fmul <{2 * vector_lanes(8)} x double>" in text) == (at_once == 2 or is_eigh)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "i4", "?"])
+@pytest.mark.parametrize("columns", [5, 16, 40, 100, 129, 768])
+@pytest.mark.parametrize("axis", [0, (0, 1)])
+def test_sums_of_columns(columns, axis, dtype):
+    x = np.random.default_rng(0).integers(-4, 5, (6, 7, columns)).astype(dtype)
+    for fold in (np.sum, np.max) if dtype != "c8" else (np.sum,):
+        known = fold(x, axis)
+        np.testing.assert_array_equal(wg.compile(lambda x, fold=fold: fold(x, axis))(x), known)
+
+
+def test_neighbouring_columns_are_added_up_at_once():
+    """One vector of columns would be a part of each cache line, and each addition would wait for the one before it."""
+    lanes = vector_lanes(8)
+    text = lambda columns: wg.compile(lambda x, y: np.sum(x * y, 0)).report(*[np.ones((100, columns))] * 2).llvm
+    for vectors, columns in ((MOST_COLUMNS, MOST_COLUMNS), (MOST_COLUMNS, 60), (2, 5)):
+        assert f"load <{vectors * lanes} x double>" in text(columns * lanes)
+    strided = wg.compile(lambda x: np.sum(x[:, ::2], 0)).report(np.ones((100, 100 * lanes))).llvm
+    assert f"fadd <{lanes} x double>" in strided

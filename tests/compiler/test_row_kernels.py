@@ -168,6 +168,18 @@ def test_sums_of_rows_are_parts():
         np.testing.assert_allclose(a, e, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("columns", [3, 16, 77])
+def test_sums_of_all_pieces_are_added_up_in_vectors(columns, dtype):
+    """The gradient of a scale is a sum along all rows, which are cut into pieces; the last vector is moved back."""
+    x, scale = RNG.standard_normal((2000, columns)).astype(dtype), RNG.standard_normal(columns).astype(dtype)
+    f = wg.value_and_grad(lambda scale, x: wg.sum(np.sin(functional.layer_norm(x, x.shape[-1:]) * scale)))
+    (value, gradient), (known, expected) = wg.compile(f)(scale, x), f(scale, x)
+    rtol = 1e-11 if dtype == "f8" else 1e-3
+    np.testing.assert_allclose(value, known, rtol=rtol)
+    np.testing.assert_allclose(gradient, expected, rtol=rtol, atol=100 * rtol)
+
+
 def test_a_value_that_is_a_result_is_stored():
     def f(x):
         largest = wg.max(x, axis=1, keepdims=True)

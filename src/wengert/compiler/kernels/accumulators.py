@@ -12,12 +12,13 @@ from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.element_sources import Element
 from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.kernels.row_sums import RowAccumulator, RowReader, find_row
+from wengert.compiler.machine.target import vector_lanes
 from wengert.compiler.program.memory_plan import Memory, address
 from wengert.compiler.schedule.affine import ZERO, Affine, Position, flat_index
 from wengert.compiler.simd.complex_lanes import Variable, constant
 from wengert.compiler.simd.lane_operations import fold_lanes, load_element, store_element
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
-from wengert.compiler.simd.types import Type
+from wengert.compiler.simd.types import I64, Type
 from wengert.graph.ir import Operation
 
 
@@ -145,9 +146,9 @@ class SumsInMemory:
         self.plan, self.elements, code = plan, elements, elements.code
         self.all: list[tuple[Operation, Lanes]] = []
         for node in reductions:
-            type = accumulator_type(node, 1)
+            type = accumulator_type(node, combined_lanes(node))
             base = elements.pointers.target(node) if piece is None else piece_address(elements, node, piece)
-            with code.loop(0, node.size) as e:
+            with loop_over_vectors(code, node.size, type.lanes) as e:
                 first = constant(code, lowering_of(node, Reduction).identity(type), type)
                 store_element(first, code.offset(base, e, type), type.align)
             self.all.append((node, base))
@@ -188,12 +189,12 @@ def accumulator_type(node: Operation, lanes: int) -> Type:
 
 
 def write_combination(code: Code, reductions: Sequence[Operation], memory: Memory, pieces: int) -> None:
-    """Fold the results of all pieces, in order."""
+    """Fold the results of all pieces, in order; of many neighbouring results, a vector at once."""
     for node in reductions:
-        fold, type = lowering_of(node, Reduction).fold, accumulator_type(node, 1)
-        stored = type.in_memory
+        fold, type = lowering_of(node, Reduction).fold, accumulator_type(node, combined_lanes(node))
         source, target = address(code, memory.partials[node]), address(code, memory.target(node))
-        with code.loop(0, node.size) as e:
+        stored = type.in_memory
+        with loop_over_vectors(code, node.size, type.lanes) as e:
             first = load_element(code, code.offset(source, e, stored), stored, stored.align, True)
             total = Variable(code, type, first.to(type.kind))
             with code.loop(1, pieces) as piece:
@@ -202,3 +203,17 @@ def write_combination(code: Code, reductions: Sequence[Operation], memory: Memor
                 )
                 total.store(fold(total.load(), term.to(type.kind)))
             store_element(total.load().to(stored.kind), code.offset(target, e, stored), stored.align)
+
+
+def combined_lanes(node: Operation) -> int:
+    """The number of neighbouring elements of a reduction that are folded at once."""
+    type = accumulator_type(node, 1)
+    lanes = vector_lanes(type.bits // 8) if type.parts == 1 and type.kind != "i1" else 1
+    return lanes if lanes <= node.size else 1
+
+
+@contextmanager
+def loop_over_vectors(code: Code, size: int, lanes: int) -> Iterator[Lanes]:
+    """A loop over so many elements; the last vector is moved back to end with them."""
+    with code.loop(0, size, lanes) as i:
+        yield code.intrinsic("smin", I64, i, i.like(size - lanes)) if size % lanes else i

@@ -42,6 +42,20 @@ def test_lanes_that_were_counted_before_are_compared_in_whole_vectors(dtype):
         assert set(found) == ({str(8 * np.dtype(dtype).itemsize)} if n % lanes else set())
 
 
+@pytest.mark.parametrize("n", [13, 37, 1003, 65_537])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "i8"])
+def test_lanes_that_were_counted_twice_are_taken_back(n, dtype):
+    """The body has no mask: accumulators go back to what they had before the last vector, in lanes counted before."""
+    x = np.random.default_rng(0).integers(1, 3, n).astype(dtype)  # exact sums
+    sums = wg.compile(lambda x: (np.sum(x), np.sum(x * x)))
+    np.testing.assert_array_equal(sums(x), (np.sum(x), np.sum(x * x)))
+    for rows in (x[:13].reshape(1, 13).repeat(40, 0), np.broadcast_to(x[: n // 13 * 13], (50, n // 13 * 13))):
+        out, total, stored = wg.compile(lambda x: (np.sum(x * 2, -1), np.sum(x * 2), x * 2))(rows.copy())
+        np.testing.assert_array_equal(out, np.sum(rows * 2, -1))
+        np.testing.assert_array_equal(total, np.sum(rows * 2))
+        np.testing.assert_array_equal(stored, rows * 2)
+
+
 @pytest.mark.parametrize("f", [wg.linalg.inv, wg.linalg.det, lambda x: wg.linalg.eigh(x)[1]])
 def test_two_vectors_of_matrices_run_at_once(f):
     """Instructions of one matrix wait for quotients and roots; two larger ones do not fit into the registers."""

@@ -38,6 +38,7 @@ class Accumulators:
         self.all: list[Accumulator] = []
         self.rows: dict[Operation, tuple[RowAccumulator, Element]] = {}
         self.gathered: list[list[Lanes]] | None = None  # the terms of each accumulator, while they are gathered
+        self.before: list[Variable] = []  # what the first accumulators had before the present vector, if that is kept
         for node in reductions:
             if self.add_row(node):
                 continue
@@ -97,9 +98,33 @@ class Accumulators:
                     self.gathered[k] += terms
                     continue
                 total = rule.fold(old, rule.begin(terms))
-            if fresh is not None and type.lanes > 1:
+            if fresh is not None and type.lanes > 1 and not self.takes_back:
                 total = select(fresh, total, old)
             variable.store(total)
+
+    @property
+    def can_take_back(self) -> bool:
+        """Whether lanes are reduced along their axis, each in a lane of its accumulator."""
+        return self.plan.vector_axis in self.axes and self.plan.lanes > 1 and not self.rows
+
+    @property
+    def takes_back(self) -> bool:
+        """Whether what is counted twice will be taken back."""
+        return bool(self.before)
+
+    def keep_state(self) -> None:
+        """Keep what the first accumulators have."""
+        if not self.before:
+            self.before = [Variable(self.code, first.type, first.load()) for _, _, (first, *_) in self.all]
+        for kept, (_, _, (first, *_)) in zip(self.before, self.all, strict=True):
+            kept.store(first.load())
+
+    def take_back(self, fresh: Lanes | None) -> None:
+        """Go back to what was kept, in the lanes that are not `fresh`."""
+        assert fresh is not None
+        for kept, (_, _, (first, *_)) in zip(self.before, self.all, strict=True):
+            first.store(select(fresh, first.load(), kept.load()))
+        self.before = []
 
     @contextmanager
     def gather(self) -> Iterator[None]:
@@ -141,6 +166,8 @@ class Accumulators:
 
 class SumsInMemory:
     """Reductions along all rows of a row kernel that keep the elements of a row: they are accumulated in memory."""
+
+    takes_back = False
 
     def __init__(self, plan: LoopPlan, elements: Elements, reductions: Sequence[Operation], piece: Lanes | None):
         self.plan, self.elements, code = plan, elements, elements.code

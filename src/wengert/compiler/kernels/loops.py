@@ -60,8 +60,8 @@ class KernelLoops:
     def vector_loop(self, start: Lanes | int, stop: Lanes | int) -> Iterator[Lanes]:
         """A loop along the vector's axis, whose last vector may be moved back; yields the index before that.
 
-        Accumulators count this vector as a whole, and after the loop take back what was counted before: no mask is needed
-        in the body.
+        Accumulators count this vector as a whole, and after the loop take back what was counted before: the body needs
+        no mask.
         """
         axis, code = self.plan.vector_axis, self.code
         assert axis is not None

@@ -13,6 +13,7 @@ from wengert.compiler.kernels.borders import Interior, restrict
 from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loop_plan import ACCUMULATORS, PIECES, LoopPlan
 from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.schedule.affine import Counter
 from wengert.compiler.simd.lane_operations import any_lane
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, PTR, Type
@@ -51,7 +52,7 @@ class KernelLoops:
             if counter.extent % counter.lanes and to_end:
                 last = counter.extent - counter.lanes
                 first = self.code.intrinsic("smin", I64, i, i.like(last))
-            self.elements.counters[counter] = self.elements.counters[self.whole[axis]] = first
+            self.count(axis, first)
             if axis == self.plan.vector_axis:
                 self.first_lane = i if to_end else None
             yield i
@@ -106,6 +107,9 @@ class KernelLoops:
         """The loop along the vector's axis: bodies without guards in its segments, and one with guards between them."""
         code, axis = self.code, self.plan.vector_axis
         assert axis is not None
+        if interior.gaps is not None:
+            self.write_overlapping_vectors(interior, interior.gaps, write)
+            return
         start, stop = code.lift(start, I64), code.lift(stop, I64)
         inside = self.is_inside(interior.ranges)
         is_whole = interior.segments == (range(self.plan.domain[axis]),)
@@ -125,6 +129,56 @@ class KernelLoops:
                     is_here = part.eq(k) & ~inside
                     with self.within({axis: segment}):
                         self.write_segment(first, select(is_here, last, first), write, is_whole)
+
+    def write_overlapping_vectors(
+        self, interior: Interior, gaps: Sequence[range], write: Callable[[Lanes | None], None]
+    ) -> None:
+        """Loops over segments, whose first and last vectors are moved into them, and one over the elements in between.
+
+        The other vectors begin at multiples of lanes, as rows of most programs do: stores across cache lines would take
+        longer.
+        """
+        axis, inside = self.plan.vector_axis, self.is_inside(interior.ranges)
+        assert axis is not None
+        bodies = [(inside, interior.ranges)] if inside is None else [(inside, interior.ranges), (~inside, {})]
+        for is_here, ranges in bodies:
+            end = lambda n, is_here=is_here: n if is_here is None else select(is_here, self.code.lift(n, I64), 0)
+            for segment in interior.segments:
+                with self.within({axis: segment, **ranges}):
+                    counter = self.plan.counters[axis]
+                    start = segment.start // counter.lanes * counter.lanes
+                    with self.loop(start, end(segment.stop), counter.lanes) as i:
+                        first = self.code.intrinsic("smax", I64, i, i.like(segment.start))
+                        self.count(axis, self.code.intrinsic("smin", I64, first, i.like(segment.stop - counter.lanes)))
+                        write(None)
+            if gaps:
+                self.write_gaps(gaps, ranges, end(sum(map(len, gaps))), write)
+
+    def write_gaps(
+        self, gaps: Sequence[range], ranges: Mapping[int, range], stop: Any, write: Callable[[Lanes | None], None]
+    ) -> None:
+        """A loop over the elements of gaps along the vector's axis, one by one, as many of them as `stop` says."""
+        axis = self.plan.vector_axis
+        assert axis is not None
+        with self.within(ranges), self.single_elements(axis), self.loop(0, stop, 1) as e:
+            index, count = e + gaps[0].start, len(gaps[0])
+            for gap in gaps[1:]:
+                index = select(e >= count, e + (gap.start - count), index)
+                count += len(gap)
+            self.count(axis, index)
+            write(None)
+
+    def count(self, axis: int, index: Lanes) -> None:
+        """Let the loop over an axis be at an index."""
+        self.elements.counters[self.plan.counters[axis]] = self.elements.counters[self.whole[axis]] = index
+
+    @contextmanager
+    def single_elements(self, axis: int) -> Iterator[None]:
+        """Write a body without lanes along an axis."""
+        counters = self.plan.counters
+        self.plan.counters = [c if c.axis != axis else Counter(axis, c.extent) for c in counters]
+        yield
+        self.plan.counters = counters
 
     def write_segment(self, start: Lanes, stop: Lanes, write: Callable[[Lanes | None], None], is_whole: bool) -> None:
         """The loop over a segment of the vector's axis, or over the whole axis."""

@@ -172,7 +172,7 @@ def between_guards(values: np.ndarray, at_end: bool) -> np.ndarray:
 @pytest.mark.skipif(sys.platform != "linux", reason="the guards are those of Linux")
 @pytest.mark.parametrize("columns", [8, 17, 40, 64, 100])
 def test_no_vector_crosses_a_border_of_inner_rows(columns):
-    """Vectors overlap at the ends of a segment, and the elements in between are computed one by one: none is gathered."""
+    """Vectors overlap at the ends of a segment, and elements in between are computed one by one: none is gathered."""
     x = RNG.normal(size=(9, columns))
     roll = lambda x: np.roll(x, 1, 1) + np.roll(x, -1, 1) * np.roll(x, 1, 0)
     join = lambda x: np.concatenate([x[:, : columns // 2] * 2.0, np.sin(x[:, columns // 2 :])], axis=1)

@@ -84,3 +84,22 @@ def test_neighbouring_columns_are_added_up_at_once():
         assert f"load <{vectors * lanes} x double>" in text(columns * lanes)
     strided = wg.compile(lambda x: np.sum(x[:, ::2], 0)).report(np.ones((100, 100 * lanes))).llvm
     assert f"fadd <{lanes} x double>" in strided
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("n", [1, 3, 16, 77, 1000])
+def test_extremes_of_zeros_and_nans(n, dtype):
+    """The largest zero is 0.0, the smallest -0.0, and a NaN of either sign anywhere is the result."""
+    rng = np.random.default_rng(n)
+    extremes = lambda x: (np.max(x, -1), np.min(x, -1), np.max(x, 0), np.min(x, 0), np.max(x), np.min(x))
+    compiled = wg.compile(extremes)
+    ranked = lambda x: np.where(x == 0, np.where(np.signbit(x), -0.5, 0.5), x)  # zeros as numbers that differ
+    for numbers in ([0.0, -0.0], [0.0, -0.0, 1.0], [0.0, -0.0, -1.0], [-0.0, -1.0], [0.0, 1.0]):
+        x = rng.choice(np.array(numbers, dtype), (20, n))
+        for out, known in zip(compiled(x), extremes(ranked(x)), strict=True):
+            np.testing.assert_array_equal(ranked(np.asarray(out)), known)
+    for sign in (1.0, -1.0):
+        x = rng.standard_normal((20, n)).astype(dtype)
+        x[rng.integers(20, size=5), rng.integers(n, size=5)] = np.copysign(np.array(np.nan, dtype), sign)
+        for out, known in zip(compiled(x), extremes(x), strict=True):
+            np.testing.assert_array_equal(out, known)

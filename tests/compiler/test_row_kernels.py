@@ -301,3 +301,18 @@ def test_a_stack_that_several_parts_compute():
 
     f, x = wg.vmap(wg.grad(loss)), RNG.standard_normal((3, 31, 1, 31))
     np.testing.assert_allclose(wg.compile(f)(x), f(x), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
+@pytest.mark.parametrize("shape", [(150, 21), (2000, 77)], ids=str)
+def test_extremes_along_all_rows_are_parts(shape, dtype):
+    """In memory, in pieces if there is much work, they have the other sign until they are finished."""
+
+    def f(x):
+        return x - wg.max(x, -1, keepdims=True), wg.max(x, 0), wg.min(x, 0), wg.max(x), wg.min(x)
+
+    x = RNG.integers(-1000, 1000, shape).astype(dtype)
+    (kernel,) = kernels(f, x)
+    assert len(kernel.sums) == 4
+    for out, known in zip(wg.compile(f)(x), f(x), strict=True):
+        np.testing.assert_array_equal(out, known)

@@ -43,9 +43,9 @@ class Accumulators:
             if self.add_row(node):
                 continue
             type = accumulator_type(node, plan.lanes)
-            identity = lowering_of(node, Reduction).identity(type)
+            initial = lowering_of(node, Reduction).initial(type)
             for kept in dict.fromkeys(self.kept_position(node, inner) for inner in plan.inner_positions(node.args[0])):
-                variables = [Variable(self.code, type, identity) for _ in range(plan.accumulators)]
+                variables = [Variable(self.code, type, initial) for _ in range(plan.accumulators)]
                 self.all.append(Accumulator(node, kept, variables))
 
     def add_row(self, node: Operation) -> bool:
@@ -176,7 +176,7 @@ class SumsInMemory:
             type = accumulator_type(node, combined_lanes(node))
             base = elements.pointers.target(node) if piece is None else piece_address(elements, node, piece)
             with loop_over_vectors(code, node.size, type.lanes) as e:
-                first = constant(code, lowering_of(node, Reduction).identity(type), type)
+                first = constant(code, lowering_of(node, Reduction).initial(type), type)
                 store_element(first, code.offset(base, e, type), type.align)
             self.all.append((node, base))
 
@@ -184,13 +184,13 @@ class SumsInMemory:
         """Add the elements at the present counters; `fresh` are the lanes that were not added before."""
         elements, plan = self.elements, self.plan
         for node, base in self.all:
-            (operand,), fold, type = node.args, lowering_of(node, Reduction).fold, accumulator_type(node, 1)
+            (operand,), rule, type = node.args, lowering_of(node, Reduction), accumulator_type(node, 1)
             position, factors = plan.position(operand), elements.factors(node)
             index = flat_index(position[plan.outer :], operand.shape[plan.outer :])
             old = elements.read_memory(base, index, type, True)
             if factors is None:
                 old, term = elements.align([old, elements.at(operand, position).to(type.kind)])
-                total = fold(old, term)
+                total = rule.fold(old, rule.begin([term]))
             else:
                 at = [(a, elements.operand_position(a, operand, position)) for a in factors]
                 old, x, y = elements.align([old, *[elements.at(*element) for element in at]])
@@ -200,7 +200,14 @@ class SumsInMemory:
             elements.write_memory(base, index, total)
 
     def store(self, piece: Lanes | None) -> None:
-        """Nothing: the results are in memory."""
+        """Finish the results, which are in memory, unless they are those of one piece."""
+        code = self.elements.code
+        for node, base in self.all:
+            rule, element = lowering_of(node, Reduction), accumulator_type(node, 1)
+            if piece is None and type(rule).finish is not Reduction.finish:
+                with code.loop(0, node.size) as e:
+                    at = code.offset(base, e, element)
+                    store_element(rule.finish(load_element(code, at, element, element.align, True)), at, element.align)
 
 
 def piece_address(elements: Elements, node: Operation, piece: Lanes) -> Lanes:
@@ -218,7 +225,7 @@ def accumulator_type(node: Operation, lanes: int) -> Type:
 def write_combination(code: Code, reductions: Sequence[Operation], memory: Memory, pieces: int) -> None:
     """Fold the results of all pieces, in order; of many neighbouring results, a vector at once."""
     for node in reductions:
-        fold, type = lowering_of(node, Reduction).fold, accumulator_type(node, combined_lanes(node))
+        rule, type = lowering_of(node, Reduction), accumulator_type(node, combined_lanes(node))
         source, target = address(code, memory.partials[node]), address(code, memory.target(node))
         stored = type.in_memory
         with loop_over_vectors(code, node.size, type.lanes) as e:
@@ -228,8 +235,8 @@ def write_combination(code: Code, reductions: Sequence[Operation], memory: Memor
                 term = load_element(
                     code, code.offset(source, piece * node.size + e, stored), stored, stored.align, True
                 )
-                total.store(fold(total.load(), term.to(type.kind)))
-            store_element(total.load().to(stored.kind), code.offset(target, e, stored), stored.align)
+                total.store(rule.fold(total.load(), term.to(type.kind)))
+            store_element(rule.finish(total.load()).to(stored.kind), code.offset(target, e, stored), stored.align)
 
 
 def combined_lanes(node: Operation) -> int:

@@ -68,8 +68,10 @@ class KernelLoops:
         assert axis is not None
         counter = self.plan.counters[axis]
         folds = [x for x in (self.sums, *self.across) if isinstance(x, Accumulators) and x.can_take_back]
-        if counter.extent % counter.lanes == 0:
-            folds = []
+        if not folds or counter.extent % counter.lanes == 0:
+            with self.axis_loop(axis, start, stop) as i:
+                yield i
+            return
         for fold in folds:
             fold.keep_state()
         last = code.variable(I64, start)

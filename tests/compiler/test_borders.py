@@ -170,6 +170,20 @@ def between_guards(values: np.ndarray, at_end: bool) -> np.ndarray:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the guards are those of Linux")
+@pytest.mark.parametrize("columns", [8, 17, 40, 64, 100])
+def test_no_vector_crosses_a_border_of_inner_rows(columns):
+    """Vectors overlap at the ends of a segment, and elements in between are computed one by one: none is gathered."""
+    x = RNG.normal(size=(9, columns))
+    roll = lambda x: np.roll(x, 1, 1) + np.roll(x, -1, 1) * np.roll(x, 1, 0)
+    join = lambda x: np.concatenate([x[:, : columns // 2] * 2.0, np.sin(x[:, columns // 2 :])], axis=1)
+    edge = lambda x: np.pad(x, 1)[1:-1, 2:] - np.pad(x, 1)[1:-1, :-2]
+    for f in (roll, join, edge):
+        compiled = wg.compile(f)
+        np.testing.assert_allclose(compiled(x), f(x), rtol=1e-14)
+        if columns >= 32:
+            assert "gather" not in compiled.report(x).llvm
+
+
 def test_reads_stay_inside_of_arrays():
     """Pages around the array cannot be read: a read outside would end the process."""
     code = GUARDED.format(path=[p for p in sys.path if p])

@@ -1,4 +1,4 @@
-"""The loops of kernels: lanes along rows that are read at indices, and accumulators of sums over several axes."""
+"""The loops of kernels: lanes along rows that are read at indices, accumulators of sums over several axes, columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.kernels.loop_plan import ACCUMULATORS
+from wengert.compiler.kernels.loop_plan import ACCUMULATORS, MOST_COLUMNS
 from wengert.compiler.machine.target import vector_lanes
 
 
@@ -42,6 +42,20 @@ def test_lanes_that_were_counted_before_are_compared_in_whole_vectors(dtype):
         assert set(found) == ({str(8 * np.dtype(dtype).itemsize)} if n % lanes else set())
 
 
+@pytest.mark.parametrize("n", [13, 37, 1003, 65_537])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "i8"])
+def test_lanes_that_were_counted_twice_are_taken_back(n, dtype):
+    """The body has no mask: accumulators go back to what they had before the last vector, in lanes counted before."""
+    x = np.random.default_rng(0).integers(1, 3, n).astype(dtype)  # exact sums
+    sums = wg.compile(lambda x: (np.sum(x), np.sum(x * x)))
+    np.testing.assert_array_equal(sums(x), (np.sum(x), np.sum(x * x)))
+    for rows in (x[:13].reshape(1, 13).repeat(40, 0), np.broadcast_to(x[: n // 13 * 13], (50, n // 13 * 13))):
+        out, total, stored = wg.compile(lambda x: (np.sum(x * 2, -1), np.sum(x * 2), x * 2))(rows.copy())
+        np.testing.assert_array_equal(out, np.sum(rows * 2, -1))
+        np.testing.assert_array_equal(total, np.sum(rows * 2))
+        np.testing.assert_array_equal(stored, rows * 2)
+
+
 @pytest.mark.parametrize("f", [wg.linalg.inv, wg.linalg.det, lambda x: wg.linalg.eigh(x)[1]])
 def test_two_vectors_of_matrices_run_at_once(f):
     """Instructions of one matrix wait for quotients and roots; two larger ones do not fit into the registers."""
@@ -50,3 +64,42 @@ def test_two_vectors_of_matrices_run_at_once(f):
         text = wg.compile(f).report(x).llvm
         is_eigh = "sqrt" in text
         assert (f"fmul <{2 * vector_lanes(8)} x double>" in text) == (at_once == 2 or is_eigh)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "i4", "?"])
+@pytest.mark.parametrize("columns", [5, 16, 40, 100, 129, 768])
+@pytest.mark.parametrize("axis", [0, (0, 1)])
+def test_sums_of_columns(columns, axis, dtype):
+    x = np.random.default_rng(0).integers(-4, 5, (6, 7, columns)).astype(dtype)
+    for fold in (np.sum, np.max) if dtype != "c8" else (np.sum,):
+        known = fold(x, axis)
+        np.testing.assert_array_equal(wg.compile(lambda x, fold=fold: fold(x, axis))(x), known)
+
+
+def test_neighbouring_columns_are_added_up_at_once():
+    """One vector of columns would be a part of each cache line, and each addition would wait for the one before it."""
+    lanes = vector_lanes(8)
+    text = lambda columns: wg.compile(lambda x, y: np.sum(x * y, 0)).report(*[np.ones((100, columns))] * 2).llvm
+    for vectors, columns in ((MOST_COLUMNS, MOST_COLUMNS), (MOST_COLUMNS, 60), (2, 5)):
+        assert f"load <{vectors * lanes} x double>" in text(columns * lanes)
+    strided = wg.compile(lambda x: np.sum(x[:, ::2], 0)).report(np.ones((100, 100 * lanes))).llvm
+    assert f"fadd <{lanes} x double>" in strided
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("n", [1, 3, 16, 77, 1000])
+def test_extremes_of_zeros_and_nans(n, dtype):
+    """The largest zero is 0.0, the smallest -0.0, and a NaN of either sign anywhere is the result."""
+    rng = np.random.default_rng(n)
+    extremes = lambda x: (np.max(x, -1), np.min(x, -1), np.max(x, 0), np.min(x, 0), np.max(x), np.min(x))
+    compiled = wg.compile(extremes)
+    ranked = lambda x: np.where(x == 0, np.where(np.signbit(x), -0.5, 0.5), x)  # zeros as numbers that differ
+    for numbers in ([0.0, -0.0], [0.0, -0.0, 1.0], [0.0, -0.0, -1.0], [-0.0, -1.0], [0.0, 1.0]):
+        x = rng.choice(np.array(numbers, dtype), (20, n))
+        for out, known in zip(compiled(x), extremes(ranked(x)), strict=True):
+            np.testing.assert_array_equal(ranked(np.asarray(out)), known)
+    for sign in (1.0, -1.0):
+        x = rng.standard_normal((20, n)).astype(dtype)
+        x[rng.integers(20, size=5), rng.integers(n, size=5)] = np.copysign(np.array(np.nan, dtype), sign)
+        for out, known in zip(compiled(x), extremes(x), strict=True):
+            np.testing.assert_array_equal(out, known)

@@ -74,6 +74,26 @@ def test_each_exponential_is_computed_once(name):
     assert exponentials[0] in kernel.local
 
 
+@pytest.mark.parametrize(("name", "loops"), [("softmax", 4), ("layer_norm", 4)])
+def test_parts_share_loops_and_keep_one_row(name, loops):
+    """The sum of all results moves to the loop that reads the same row; what is cheap to compute again is not kept."""
+    (kernel,) = kernels(weighted(FUNCTIONS[name]), RNG.standard_normal((200, 64)))
+    assert len([part for part in kernel.parts if part.domain == (200, 64)]) == loops
+    rows = [node for node in (*kernel.buffers, *kernel.hosts) if node.size > kernel.count]
+    assert len(rows) == 1
+
+
+def test_a_value_of_a_row_that_is_read_elsewhere_in_the_row_is_kept():
+    def f(x):
+        y = x * 2.0
+        z = y / wg.sum(y, axis=-1, keepdims=True)
+        return wg.sum(z * z[:, ::-1], axis=-1), wg.max(z, axis=-1)
+
+    x = RNG.uniform(1.0, 2.0, (100, 37))
+    for out, known in zip(wg.compile(f)(x), f(x), strict=True):
+        np.testing.assert_allclose(out, known, rtol=1e-13)
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 @pytest.mark.parametrize("shape", [(64, 64), (100, 37), (9, 1000), (300, 10), (40, 1), (3, 5, 7, 21)])
@@ -146,6 +166,18 @@ def test_sums_of_rows_are_parts():
     assert [node.shape for node in kernel.sums] == [(50,), (50,)]
     for a, e in zip(wg.compile(f)(x, w, b, t), f(x, w, b, t), strict=True):
         np.testing.assert_allclose(a, e, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("columns", [3, 16, 77])
+def test_sums_of_all_pieces_are_added_up_in_vectors(columns, dtype):
+    """The gradient of a scale is a sum along all rows, which are cut into pieces; the last vector is moved back."""
+    x, scale = RNG.standard_normal((2000, columns)).astype(dtype), RNG.standard_normal(columns).astype(dtype)
+    f = wg.value_and_grad(lambda scale, x: wg.sum(np.sin(functional.layer_norm(x, x.shape[-1:]) * scale)))
+    (value, gradient), (known, expected) = wg.compile(f)(scale, x), f(scale, x)
+    rtol = 1e-11 if dtype == "f8" else 1e-3
+    np.testing.assert_allclose(value, known, rtol=rtol)
+    np.testing.assert_allclose(gradient, expected, rtol=rtol, atol=100 * rtol)
 
 
 def test_a_value_that_is_a_result_is_stored():
@@ -290,3 +322,18 @@ def test_a_stack_that_several_parts_compute():
 
     f, x = wg.vmap(wg.grad(loss)), RNG.standard_normal((3, 31, 1, 31))
     np.testing.assert_allclose(wg.compile(f)(x), f(x), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
+@pytest.mark.parametrize("shape", [(150, 21), (2000, 77)], ids=str)
+def test_extremes_along_all_rows_are_parts(shape, dtype):
+    """In memory, in pieces if there is much work, they have the other sign until they are finished."""
+
+    def f(x):
+        return x - wg.max(x, -1, keepdims=True), wg.max(x, 0), wg.min(x, 0), wg.max(x), wg.min(x)
+
+    x = RNG.integers(-1000, 1000, shape).astype(dtype)
+    (kernel,) = kernels(f, x)
+    assert len(kernel.sums) == 4
+    for out, known in zip(wg.compile(f)(x), f(x), strict=True):
+        np.testing.assert_array_equal(out, known)

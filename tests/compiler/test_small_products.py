@@ -36,6 +36,19 @@ def test_products_agree_with_numpy(m, k, n, forms, dtype):
     np.testing.assert_allclose(f(x, y), expected, rtol=0, atol=20 * np.finfo(dtype).eps * k**0.5 * abs(expected).max())
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("is_transposed", [False, True])
+def test_few_rows_times_a_large_matrix(is_transposed, dtype):
+    """The right operand is read once for each block of rows, so it may be larger; threads of BLAS would wait."""
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((64, 10) if is_transposed else (10, 64)), rng.standard_normal((64, 1568))
+    x, y = x.astype(dtype), y.astype(dtype)
+    f = wg.compile(lambda x, y: (x.T if is_transposed else x) @ y)
+    assert f.report(x, y).routines[0].startswith("product")
+    expected = (x.T if is_transposed else x).astype(float) @ y.astype(float)
+    np.testing.assert_allclose(f(x, y), expected, rtol=0, atol=200 * np.finfo(dtype).eps * abs(expected).max())
+
+
 def test_small_products_in_loops_do_not_call_blas():
     W = np.ones((64, 64), np.float32)
     f = wg.compile(lambda h: wg.scan(lambda h, _: (np.tanh(h @ W), None), h, length=3)[0])
@@ -87,6 +100,8 @@ def test_a_narrow_result_has_several_sums_for_each_vector():
         ((1000, 1000, 1000), "NN", False, False),
         ((1, 200_000, 1), "NN", False, False),
         ((16, 2, 64), "NN", False, False),
+        ((16, 2_000, 64), "NN", True, True),  # few rows, for which the right operand is read
+        ((17, 1_000, 64), "NN", False, False),
         ((16, 64, 65), "NT", False, False),
         ((16, 64, 64), "TT", False, False),
         ((100, 5, 50), "NN", True, vector_bytes() < 32),  # the lanes would be partly empty

@@ -168,7 +168,7 @@ class Gather(Lowering):
 
 
 class Reduction(Lowering):
-    """Folds the elements along axes: `fold` combines two partial results, `identity` is the initial one of a type.
+    """Folds the elements along axes: `fold` combines two partial results, `identity` is the result of no elements.
 
     With `is_ordered`, it compares elements, which have an order: complex numbers have none here.
     """
@@ -186,6 +186,10 @@ class Reduction(Lowering):
     def accumulator(self, result: Type) -> Type:
         """The type of partial results."""
         return result
+
+    def initial(self, type: Type) -> Any:
+        """The partial result of no elements."""
+        return self.identity(type)
 
     def begin(self, terms: Sequence[Lanes]) -> Lanes:
         """The partial result of several terms."""

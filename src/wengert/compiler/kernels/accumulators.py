@@ -12,12 +12,13 @@ from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.element_sources import Element
 from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.kernels.row_sums import RowAccumulator, RowReader, find_row
+from wengert.compiler.machine.target import vector_lanes
 from wengert.compiler.program.memory_plan import Memory, address
 from wengert.compiler.schedule.affine import ZERO, Affine, Position, flat_index
 from wengert.compiler.simd.complex_lanes import Variable, constant
 from wengert.compiler.simd.lane_operations import fold_lanes, load_element, store_element
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
-from wengert.compiler.simd.types import Type
+from wengert.compiler.simd.types import I64, Type
 from wengert.graph.ir import Operation
 
 
@@ -37,13 +38,14 @@ class Accumulators:
         self.all: list[Accumulator] = []
         self.rows: dict[Operation, tuple[RowAccumulator, Element]] = {}
         self.gathered: list[list[Lanes]] | None = None  # the terms of each accumulator, while they are gathered
+        self.before: list[Variable] = []  # what the first accumulators had before the present vector, if that is kept
         for node in reductions:
             if self.add_row(node):
                 continue
             type = accumulator_type(node, plan.lanes)
-            identity = lowering_of(node, Reduction).identity(type)
+            initial = lowering_of(node, Reduction).initial(type)
             for kept in dict.fromkeys(self.kept_position(node, inner) for inner in plan.inner_positions(node.args[0])):
-                variables = [Variable(self.code, type, identity) for _ in range(plan.accumulators)]
+                variables = [Variable(self.code, type, initial) for _ in range(plan.accumulators)]
                 self.all.append(Accumulator(node, kept, variables))
 
     def add_row(self, node: Operation) -> bool:
@@ -96,9 +98,33 @@ class Accumulators:
                     self.gathered[k] += terms
                     continue
                 total = rule.fold(old, rule.begin(terms))
-            if fresh is not None and type.lanes > 1:
+            if fresh is not None and type.lanes > 1 and not self.takes_back:
                 total = select(fresh, total, old)
             variable.store(total)
+
+    @property
+    def can_take_back(self) -> bool:
+        """Whether lanes are reduced along their axis, each in a lane of its accumulator."""
+        return self.plan.vector_axis in self.axes and self.plan.lanes > 1 and not self.rows
+
+    @property
+    def takes_back(self) -> bool:
+        """Whether what is counted twice will be taken back."""
+        return bool(self.before)
+
+    def keep_state(self) -> None:
+        """Keep what the first accumulators have."""
+        if not self.before:
+            self.before = [Variable(self.code, first.type, first.load()) for _, _, (first, *_) in self.all]
+        for kept, (_, _, (first, *_)) in zip(self.before, self.all, strict=True):
+            kept.store(first.load())
+
+    def take_back(self, fresh: Lanes | None) -> None:
+        """Go back to what was kept, in the lanes that are not `fresh`."""
+        assert fresh is not None
+        for kept, (_, _, (first, *_)) in zip(self.before, self.all, strict=True):
+            first.store(select(fresh, first.load(), kept.load()))
+        self.before = []
 
     @contextmanager
     def gather(self) -> Iterator[None]:
@@ -141,14 +167,16 @@ class Accumulators:
 class SumsInMemory:
     """Reductions along all rows of a row kernel that keep the elements of a row: they are accumulated in memory."""
 
+    takes_back = False
+
     def __init__(self, plan: LoopPlan, elements: Elements, reductions: Sequence[Operation], piece: Lanes | None):
         self.plan, self.elements, code = plan, elements, elements.code
         self.all: list[tuple[Operation, Lanes]] = []
         for node in reductions:
-            type = accumulator_type(node, 1)
+            type = accumulator_type(node, combined_lanes(node))
             base = elements.pointers.target(node) if piece is None else piece_address(elements, node, piece)
-            with code.loop(0, node.size) as e:
-                first = constant(code, lowering_of(node, Reduction).identity(type), type)
+            with loop_over_vectors(code, node.size, type.lanes) as e:
+                first = constant(code, lowering_of(node, Reduction).initial(type), type)
                 store_element(first, code.offset(base, e, type), type.align)
             self.all.append((node, base))
 
@@ -156,13 +184,13 @@ class SumsInMemory:
         """Add the elements at the present counters; `fresh` are the lanes that were not added before."""
         elements, plan = self.elements, self.plan
         for node, base in self.all:
-            (operand,), fold, type = node.args, lowering_of(node, Reduction).fold, accumulator_type(node, 1)
+            (operand,), rule, type = node.args, lowering_of(node, Reduction), accumulator_type(node, 1)
             position, factors = plan.position(operand), elements.factors(node)
             index = flat_index(position[plan.outer :], operand.shape[plan.outer :])
             old = elements.read_memory(base, index, type, True)
             if factors is None:
                 old, term = elements.align([old, elements.at(operand, position).to(type.kind)])
-                total = fold(old, term)
+                total = rule.fold(old, rule.begin([term]))
             else:
                 at = [(a, elements.operand_position(a, operand, position)) for a in factors]
                 old, x, y = elements.align([old, *[elements.at(*element) for element in at]])
@@ -172,7 +200,14 @@ class SumsInMemory:
             elements.write_memory(base, index, total)
 
     def store(self, piece: Lanes | None) -> None:
-        """Nothing: the results are in memory."""
+        """Finish the results, which are in memory, unless they are those of one piece."""
+        code = self.elements.code
+        for node, base in self.all:
+            rule, element = lowering_of(node, Reduction), accumulator_type(node, 1)
+            if piece is None and type(rule).finish is not Reduction.finish:
+                with code.loop(0, node.size) as e:
+                    at = code.offset(base, e, element)
+                    store_element(rule.finish(load_element(code, at, element, element.align, True)), at, element.align)
 
 
 def piece_address(elements: Elements, node: Operation, piece: Lanes) -> Lanes:
@@ -188,17 +223,31 @@ def accumulator_type(node: Operation, lanes: int) -> Type:
 
 
 def write_combination(code: Code, reductions: Sequence[Operation], memory: Memory, pieces: int) -> None:
-    """Fold the results of all pieces, in order."""
+    """Fold the results of all pieces, in order; of many neighbouring results, a vector at once."""
     for node in reductions:
-        fold, type = lowering_of(node, Reduction).fold, accumulator_type(node, 1)
-        stored = type.in_memory
+        rule, type = lowering_of(node, Reduction), accumulator_type(node, combined_lanes(node))
         source, target = address(code, memory.partials[node]), address(code, memory.target(node))
-        with code.loop(0, node.size) as e:
+        stored = type.in_memory
+        with loop_over_vectors(code, node.size, type.lanes) as e:
             first = load_element(code, code.offset(source, e, stored), stored, stored.align, True)
             total = Variable(code, type, first.to(type.kind))
             with code.loop(1, pieces) as piece:
                 term = load_element(
                     code, code.offset(source, piece * node.size + e, stored), stored, stored.align, True
                 )
-                total.store(fold(total.load(), term.to(type.kind)))
-            store_element(total.load().to(stored.kind), code.offset(target, e, stored), stored.align)
+                total.store(rule.fold(total.load(), term.to(type.kind)))
+            store_element(rule.finish(total.load()).to(stored.kind), code.offset(target, e, stored), stored.align)
+
+
+def combined_lanes(node: Operation) -> int:
+    """The number of neighbouring elements of a reduction that are folded at once."""
+    type = accumulator_type(node, 1)
+    lanes = vector_lanes(type.bits // 8) if type.parts == 1 and type.kind != "i1" else 1
+    return lanes if lanes <= node.size else 1
+
+
+@contextmanager
+def loop_over_vectors(code: Code, size: int, lanes: int) -> Iterator[Lanes]:
+    """A loop over so many elements; the last vector is moved back to end with them."""
+    with code.loop(0, size, lanes) as i:
+        yield code.intrinsic("smin", I64, i, i.like(size - lanes)) if size % lanes else i

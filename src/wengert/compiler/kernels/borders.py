@@ -2,7 +2,10 @@
 
 The guards of a kernel cut its axes into segments in which no outcome changes: a stencil has a long one, and short ones
 at both ends. The loop along the vector's axis has a body for each long segment, in which guards are decided at compile
-time, and one body for the vectors in between. Along other axes, one range of indices is the interior.
+time, and one body for what is in between. Along other axes, one range of indices is the interior.
+
+Where nothing is reduced, vectors overlap at the end of a segment, and what is in between are single elements. A vector
+that crosses a border would gather its lanes.
 """
 
 from __future__ import annotations
@@ -20,6 +23,8 @@ MOST_SEGMENTS = 4
 """The most segments with a body of their own."""
 FEWEST_VECTORS = 2
 """The fewest vectors in such a segment."""
+MOST_SINGLE = 1
+"""The most vectors of a row whose elements are computed one by one."""
 LONGEST_BODY = 1500
 """A body of more elements is written once, with all guards: LLVM's time is proportional to the text."""
 
@@ -27,11 +32,13 @@ LONGEST_BODY = 1500
 class Interior(NamedTuple):
     """Where the guards of a kernel are decided: in `segments` of the vector's axis, and in `ranges` of others.
 
-    If the whole axis is one segment, vectors may be moved back in it.
+    If the whole axis is one segment, vectors may be moved back in it. If not, they may overlap where `gaps` are known,
+    the segments between them that are computed element by element; else they are those of a loop over the whole axis.
     """
 
     segments: tuple[range, ...]
     ranges: dict[int, range]
+    gaps: tuple[range, ...] | None = None
 
 
 def find_interior(plan: LoopPlan) -> Interior | None:
@@ -44,14 +51,24 @@ def find_interior(plan: LoopPlan) -> Interior | None:
     breaks = axis_breaks(plan, elements) if len(elements) <= LONGEST_BODY else {}
     if not breaks:
         return None
-    segments = axis_segments(plan.domain[axis], breaks.pop(axis, set()))
-    if len(segments) > 1:
+    segments, gaps = axis_segments(plan.domain[axis], breaks.pop(axis, set())), None
+    if len(segments) > 1 and can_overlap(plan, segments):
+        segments, gaps = [s for s in segments if len(s) >= lanes], tuple([s for s in segments if len(s) < lanes])
+    elif len(segments) > 1:
         aligned = [range(-(-s.start // lanes) * lanes, s.stop // lanes * lanes) for s in segments]
         long = sorted([s for s in aligned if len(s) >= FEWEST_VECTORS * lanes], key=len)[-MOST_SEGMENTS:]
         segments = sorted(long, key=lambda s: s.start)
     outside = [i for i in breaks if axis in plan.axes or i not in plan.axes]  # of the loop over the vector's axis
     ranges = {i: max(axis_segments(plan.domain[i], breaks[i]), key=len) for i in outside}
-    return Interior(tuple(segments), ranges) if segments else None
+    return Interior(tuple(segments), ranges, gaps) if segments else None
+
+
+def can_overlap(plan: LoopPlan, segments: list[range]) -> bool:
+    """Whether vectors may overlap at the ends of segments: no sum counts them, and threads do not share the axis."""
+    is_shared = not plan.outer and all(plan.domain[i] == 1 for i in plan.kept_axes if i != plan.vector_axis)
+    short = [s for s in segments if len(s) < plan.lanes]
+    are_few = len(segments) - len(short) <= MOST_SEGMENTS and sum(map(len, short)) <= MOST_SINGLE * plan.lanes
+    return are_few and not is_shared and not plan.kernel.folds
 
 
 def axis_breaks(plan: LoopPlan, elements: list) -> dict[int, set[int]]:

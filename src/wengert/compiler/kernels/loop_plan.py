@@ -39,6 +39,10 @@ CACHE_LINE = 64
 """The bytes that one core writes at a time: others should not write there."""
 ACCUMULATORS = 4
 """The number of independent accumulators of a reduction with a short body."""
+FEW_OPERATIONS = 8
+"""The most scalar operations for each element of a short body."""
+MOST_COLUMNS = 8
+"""The most vectors of neighbouring sums that are added up at once."""
 
 
 class LoopPlan:
@@ -142,7 +146,30 @@ class LoopPlan:
             axis = min(long, key=lambda i: (strided[i], -i))
         while lanes > self.domain[axis] or (lanes > 1 and 8 * lanes * len(self.nodes) > STACK):
             lanes //= 2
-        return (axis, lanes) if lanes > 1 else (None, 1)
+        return (axis, lanes * self.vectors_of_columns(axis, lanes)) if lanes > 1 else (None, 1)
+
+    def vectors_of_columns(self, axis: int, lanes: int) -> int:
+        """The number of vectors at once, where each lane is the sum of a column.
+
+        Neighbours in a row are then read together, and additions do not wait for each other. Vectors that overlap at
+        the end of a row may add a quarter to the work, or one vector.
+        """
+        are_columns = bool(self.kernel.reductions) and axis not in self.axes and not self.outer and self.has_short_body
+        inside = [node for node in self.computed_nodes if node not in self.kernel.reductions]
+        is_plain = all(self.schedule.forms[node] in (Form.ELEMENT, Form.VIEW) for node in inside)
+        if not are_columns or not is_plain or strided_counts(self.memory_indices(), len(self.domain))[axis]:
+            return 1
+        extent, vectors = self.domain[axis], MOST_COLUMNS
+        fewest = -(-extent // lanes)
+        most = fewest + max(fewest // 4, 1)
+        while vectors * lanes > extent or -(-fewest // vectors) * vectors > most:
+            vectors //= 2
+        return vectors
+
+    @property
+    def has_short_body(self) -> bool:
+        """Whether few operations are computed for each element."""
+        return self.work <= FEW_OPERATIONS * max(math.prod(self.domain), 1)
 
     def choose_cuts(self) -> dict[int, int]:
         """The axes along which a large reduction to few elements is cut into pieces, and the numbers of parts.
@@ -295,10 +322,10 @@ class LoopPlan:
             return 1
         if self.kernel.sums:
             return 1
-        is_short = self.work <= 8 * max(math.prod(self.domain), 1) and len(self.kernel.reductions) == 1
+        is_single = len(self.kernel.reductions) == 1
         rounds = 1 if len(self.reduced_axes) > 1 else 4  # of all accumulators, before they are added up
         is_long = self.domain[self.vector_axis] >= rounds * ACCUMULATORS * self.lanes
-        return ACCUMULATORS if is_short and is_long else 1
+        return ACCUMULATORS if self.has_short_body and is_single and is_long else 1
 
     def partials(self) -> dict[Node, int]:
         """The bytes of partial results of each reduction that is cut into pieces."""

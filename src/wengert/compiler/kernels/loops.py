@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from wengert.compiler.kernels.accumulators import Accumulators, SumsInMemory
@@ -13,6 +13,7 @@ from wengert.compiler.kernels.borders import Interior, restrict
 from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loop_plan import ACCUMULATORS, PIECES, LoopPlan
 from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.schedule.affine import Counter
 from wengert.compiler.simd.lane_operations import any_lane
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, PTR, Type
@@ -27,6 +28,7 @@ class KernelLoops:
     def __init__(self, plan: LoopPlan, elements: Elements):
         self.plan, self.elements, self.code, self.kernel = plan, elements, elements.code, plan.kernel
         self.across: list[Accumulators | SumsInMemory] = []
+        self.sums: Accumulators | None = None  # the reductions that are written
         self.whole = plan.counters  # of the loops over whole axes
         self.first_lane: Lanes | None = None  # the counter of the lanes, before a vector that may be moved back
 
@@ -50,10 +52,38 @@ class KernelLoops:
             if counter.extent % counter.lanes and to_end:
                 last = counter.extent - counter.lanes
                 first = self.code.intrinsic("smin", I64, i, i.like(last))
-            self.elements.counters[counter] = self.elements.counters[self.whole[axis]] = first
+            self.count(axis, first)
             if axis == self.plan.vector_axis:
                 self.first_lane = i if to_end else None
             yield i
+
+    @contextmanager
+    def vector_loop(self, start: Lanes | int, stop: Lanes | int) -> Iterator[Lanes]:
+        """A loop along the vector's axis, whose last vector may be moved back; yields the index before that.
+
+        Accumulators count this vector as a whole, and after the loop take back what was counted before: the body needs
+        no mask.
+        """
+        axis, code = self.plan.vector_axis, self.code
+        assert axis is not None
+        counter = self.plan.counters[axis]
+        folds = [x for x in (self.sums, *self.across) if isinstance(x, Accumulators) and x.can_take_back]
+        if not folds or counter.extent % counter.lanes == 0:
+            with self.axis_loop(axis, start, stop) as i:
+                yield i
+            return
+        for fold in folds:
+            fold.keep_state()
+        last = code.variable(I64, start)
+        with self.axis_loop(axis, start, stop) as i:
+            code.store(i, last)
+            for fold in folds:
+                fold.keep_state()
+            yield i
+        i = code.load(last, I64)
+        self.elements.counters[counter] = code.intrinsic("smin", I64, i, i.like(counter.extent - counter.lanes))
+        for fold in folds:
+            fold.take_back(self.fresh_lanes(i))
 
     def write_loops(
         self, axes: Sequence[int], bounds: Mapping[int, tuple[Any, Any]], write: Callable[[Lanes | None], None]
@@ -71,12 +101,17 @@ class KernelLoops:
             elif axes[-1] == self.plan.vector_axis and self.plan.interior is not None:
                 self.write_interior(self.plan.interior, *find(axes[-1]), write)
             else:
-                write(loops.enter_context(self.axis_loop(axes[-1], *find(axes[-1]))))
+                is_vector = axes[-1] == self.plan.vector_axis
+                loop = self.vector_loop if is_vector else partial(self.axis_loop, axes[-1])
+                write(loops.enter_context(loop(*find(axes[-1]))))
 
     def write_interior(self, interior: Interior, start: Any, stop: Any, write: Callable[[Lanes | None], None]) -> None:
         """The loop along the vector's axis: bodies without guards in its segments, and one with guards between them."""
         code, axis = self.code, self.plan.vector_axis
         assert axis is not None
+        if interior.gaps is not None:
+            self.write_overlapping_vectors(interior, interior.gaps, write)
+            return
         start, stop = code.lift(start, I64), code.lift(stop, I64)
         inside = self.is_inside(interior.ranges)
         is_whole = interior.segments == (range(self.plan.domain[axis]),)
@@ -96,6 +131,56 @@ class KernelLoops:
                     is_here = part.eq(k) & ~inside
                     with self.within({axis: segment}):
                         self.write_segment(first, select(is_here, last, first), write, is_whole)
+
+    def write_overlapping_vectors(
+        self, interior: Interior, gaps: Sequence[range], write: Callable[[Lanes | None], None]
+    ) -> None:
+        """Loops over segments, whose first and last vectors are moved into them, and one over the elements in between.
+
+        The other vectors begin at multiples of lanes, as rows of most programs do: stores across cache lines would take
+        longer.
+        """
+        axis, inside = self.plan.vector_axis, self.is_inside(interior.ranges)
+        assert axis is not None
+        bodies = [(inside, interior.ranges)] if inside is None else [(inside, interior.ranges), (~inside, {})]
+        for is_here, ranges in bodies:
+            end = lambda n, is_here=is_here: n if is_here is None else select(is_here, self.code.lift(n, I64), 0)
+            for segment in interior.segments:
+                with self.within({axis: segment, **ranges}):
+                    counter = self.plan.counters[axis]
+                    start = segment.start // counter.lanes * counter.lanes
+                    with self.loop(start, end(segment.stop), counter.lanes) as i:
+                        first = self.code.intrinsic("smax", I64, i, i.like(segment.start))
+                        self.count(axis, self.code.intrinsic("smin", I64, first, i.like(segment.stop - counter.lanes)))
+                        write(None)
+            if gaps:
+                self.write_gaps(gaps, ranges, end(sum(map(len, gaps))), write)
+
+    def write_gaps(
+        self, gaps: Sequence[range], ranges: Mapping[int, range], stop: Any, write: Callable[[Lanes | None], None]
+    ) -> None:
+        """A loop over the elements of gaps along the vector's axis, one by one, as many of them as `stop` says."""
+        axis = self.plan.vector_axis
+        assert axis is not None
+        with self.within(ranges), self.single_elements(axis), self.loop(0, stop, 1) as e:
+            index, count = e + gaps[0].start, len(gaps[0])
+            for gap in gaps[1:]:
+                index = select(e >= count, e + (gap.start - count), index)
+                count += len(gap)
+            self.count(axis, index)
+            write(None)
+
+    def count(self, axis: int, index: Lanes) -> None:
+        """Let the loop over an axis be at an index."""
+        self.elements.counters[self.plan.counters[axis]] = self.elements.counters[self.whole[axis]] = index
+
+    @contextmanager
+    def single_elements(self, axis: int) -> Iterator[None]:
+        """Write a body without lanes along an axis."""
+        counters = self.plan.counters
+        self.plan.counters = [c if c.axis != axis else Counter(axis, c.extent) for c in counters]
+        yield
+        self.plan.counters = counters
 
     def write_segment(self, start: Lanes, stop: Lanes, write: Callable[[Lanes | None], None], is_whole: bool) -> None:
         """The loop over a segment of the vector's axis, or over the whole axis."""
@@ -125,7 +210,10 @@ class KernelLoops:
         self.plan.counters = counters
 
     def write_body(self, sums: Accumulators | None, which: int = 0, fresh: Lanes | None = None) -> None:
-        """Store and accumulate for the present counters. `fresh` are the lanes that were not counted before."""
+        """Store and accumulate for the present counters.
+
+        `fresh` are the lanes that were not counted before, unless `sums` take back what they count twice.
+        """
         late = []
         for node in self.kernel.maps:
             positions = list(self.plan.stored_positions(node))
@@ -137,7 +225,9 @@ class KernelLoops:
         if sums is not None:
             sums.add(which, fresh)
         if self.across:
-            counted = None if self.first_lane is None else self.fresh_lanes(self.first_lane)
+            counted = None
+            if self.first_lane is not None and not all(total.takes_back for total in self.across):
+                counted = self.fresh_lanes(self.first_lane)
             for total in self.across:
                 total.add(0, counted)
         for node, positions, values in late:
@@ -161,7 +251,7 @@ class KernelLoops:
     def write_reductions(self, piece: Lanes | None, bounds: tuple[Lanes, Lanes] | None) -> None:
         """The loops over the reduced axes; `bounds` are those of the outermost one."""
         plan = self.plan
-        sums = Accumulators(plan, self.elements, self.kernel.reductions, plan.axes)
+        sums = self.sums = Accumulators(plan, self.elements, self.kernel.reductions, plan.axes)
         found = {axis: self.cut_bounds(axis, piece) for axis in plan.cuts} if piece is not None else {}
         if bounds is not None:
             found.setdefault(plan.reduced_axes[0], bounds)
@@ -172,9 +262,10 @@ class KernelLoops:
                     loops.enter_context(self.axis_loop(axis, *found.get(axis, (0, plan.domain[axis]))))
                 self.write_parallel_bodies(sums, last, *found.get(last, (0, plan.domain[last])))
         else:
-            has_lanes = plan.vector_axis in plan.axes
-            write = lambda i: self.write_body(sums, 0, self.fresh_lanes(i) if has_lanes and i is not None else None)
+            is_masked = lambda i: i is not None and plan.vector_axis in plan.axes and not sums.takes_back
+            write = lambda i: self.write_body(sums, 0, self.fresh_lanes(i) if is_masked(i) else None)
             self.write_loops(plan.reduced_axes, found, write)
+        self.sums = None
         sums.store(piece)
 
     def fresh_lanes(self, i: Lanes) -> Lanes | None:
@@ -200,8 +291,8 @@ class KernelLoops:
                 self.elements.counters[counter] = i + which * width if which else i
                 self.write_body(sums, which)
             code.store(i + ACCUMULATORS * width, slot)
-        with self.axis_loop(axis, code.load(slot, I64), end) as i:
-            self.write_body(sums, 0, self.fresh_lanes(i))
+        with self.vector_loop(code.load(slot, I64), end) as i:
+            self.write_body(sums, 0, None if sums.takes_back else self.fresh_lanes(i))
 
     def cut_bounds(self, axis: int, piece: Lanes) -> tuple[Lanes, Lanes]:
         """The first and last index of a piece along one of the axes that are cut; the last of them counts first."""

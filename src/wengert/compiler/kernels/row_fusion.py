@@ -8,11 +8,12 @@ for, and that do not need the row kernel themselves, are moved to before it: the
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wengert.compiler.forms.classify import COMPUTED, Form, operation_cost
+from wengert.compiler.forms.classify import Form
 from wengert.compiler.kernels.loop_plan import PIECES, LoopPlan
+from wengert.compiler.kernels.row_parts import RowParts
 from wengert.compiler.schedule.affine import flat_index
 from wengert.compiler.schedule.row_kernels import RowKernel, RowPart, outer_axes
 from wengert.compiler.schedule.schedule_steps import Kernel
@@ -28,8 +29,6 @@ ROW_BYTES = 1 << 18
 """The most bytes that the parts of a row kernel read and write for one row: they should stay in the cache."""
 BUFFER_BYTES = 1 << 16
 """The most bytes of all buffers of a row kernel, on the stack."""
-CHEAP_IN_ROW = 4
-"""A value that several parts use is computed again if that costs no more."""
 
 ROWS_OF_PIECE, PARTIAL_BYTES = 4, 1 << 20
 """Rows are added up in a row kernel if each piece has so many, and the sums of all pieces at most so many bytes."""
@@ -69,7 +68,7 @@ def can_start(kernel: Kernel) -> bool:
 
 
 class Candidate(RowKernel):
-    """A row kernel to which kernels are added: its `members`, what each part makes, and the bytes of one row.
+    """A row kernel to which kernels are added: its `members`, what its parts have `made`, and what they have `used`.
 
     `before` are kernels that were moved to before it. Its place is an even number, and theirs the odd one before that.
     """
@@ -79,7 +78,7 @@ class Candidate(RowKernel):
         self.place = place
         self.before: list[Kernel] = []
         self.members: list[Kernel] = []
-        self.homes: dict[Node, int] = {}
+        self.made: dict[Node, None] = {}
         self.used: dict[Node, None] = {}
 
     def row_bytes(self, more: Collection[Node]) -> int:
@@ -191,7 +190,7 @@ class RowFusion:
         """Add a kernel to a row kernel, if that gives the same results, and saves something."""
         reads = self.values_read(kernel)
         outer = outer_axes(kernel.domain, candidate.count)
-        inside = {node for node in reads if node in candidate.homes}
+        inside = {node for node in reads if node in candidate.made}
         is_related = not candidate.members or inside or kernel.arrays & candidate.arrays
         if outer is None or not is_related or candidate.row_bytes([*reads, *kernel.roots]) > ROW_BYTES:
             return False
@@ -207,7 +206,9 @@ class RowFusion:
         if inside and not self.reads_rows(candidate, part, inside) or self.is_slow_by_rows(candidate, part):
             return False
         self.move_before(candidate, earlier)
-        self.add(candidate, part, inside)
+        candidate.parts.append(part)
+        candidate.sums += part.sums
+        candidate.made |= dict.fromkeys(part.roots)
         candidate.members.append(kernel)
         candidate.arrays |= kernel.arrays
         candidate.used |= dict.fromkeys([*reads, *kernel.roots])
@@ -235,107 +236,15 @@ class RowFusion:
             if rows.sources.is_stored(node) and self.base(node) in inside
         )
 
-    def add(self, candidate: Candidate, part: RowPart, inside: set[Node]) -> None:
-        """Let a part share the loop of another one that does not make what it reads, or come last."""
-        first = 1 + max([candidate.homes[node] for node in inside], default=-1)
-        fitting = [k for k, other in enumerate(candidate.parts) if k >= first and other.can_include(part)]
-        k = fitting[0] if fitting else len(candidate.parts)
-        if fitting:
-            candidate.parts[k].include(part)
-        else:
-            candidate.parts.append(part)
-        candidate.sums += part.sums
-        candidate.homes |= dict.fromkeys(part.roots, k)
-
-    # Buffers
-
     def finish(self, candidate: Candidate) -> Kernel:
-        """The row kernel with its buffers, or its only kernel."""
+        """The row kernel with its loops and buffers, or its only kernel."""
         if len(candidate.members) == 1:
             return candidate.members[0]
-        made: set[Node] = set()
-        for part in candidate.parts:
-            part.operands = {node for node in part.operands if node not in candidate.homes} | made
-            made.update(part.roots)
-        size = 0
-        shared = list(self.values_used_again(candidate))
-        read = {node for part in candidate.parts for node in part.operands}
-        for node in [*candidate.homes, *shared]:
-            is_local = node in shared or not self.is_used_outside(node, candidate)
-            length = node.nbytes // candidate.count
-            is_number = node.size == candidate.count and node in read
-            if node not in candidate.sums and (is_local or is_number) and size + length <= self.limits.buffer_bytes:
-                size += length
-                candidate.buffers[node] = None
-                if is_local:
-                    candidate.local.add(node)
-        for node in shared:
-            if node in candidate.buffers:
-                self.compute_once(candidate, node)
-        self.find_hosts(candidate)
+        parts = RowParts(candidate, self.schedule, lambda node: self.is_used_outside(node, candidate))
+        parts.share_loops()
+        parts.keep_values(self.limits.buffer_bytes)
         candidate.collect()
         return candidate
-
-    def find_hosts(self, candidate: Candidate) -> None:
-        """Let values be in the rows of results that are computed from them, instead of in buffers.
-
-        The memory of a result is then in the cache when it is computed, and there are fewer rows to keep there.
-        """
-        for node in list(candidate.buffers):
-            if node in candidate.local and node.size > candidate.count:
-                host = self.find_host(candidate, node)
-                if host is not None:
-                    candidate.hosts[node] = host
-                    del candidate.buffers[node]
-
-    def find_host(self, candidate: Candidate, node: Node) -> Node | None:
-        """A result that is computed by the last part that reads a value, element by element from it."""
-        last = max([k for k, part in enumerate(candidate.parts) if node in part.operands], default=0)
-        part = candidate.parts[last]
-        fitting = [v for v in part.maps if v.dtype == node.dtype and v.size == node.size and v not in candidate.local]
-        free = [v for v in fitting if v not in candidate.hosts.values()]
-        if not free or node in part.maps:
-            return None
-        plan = LoopPlan(part, self.schedule)
-        index = flat_index(plan.counted_position, free[0].shape)
-        is_whole = plan.vector_axis is None or plan.domain[plan.vector_axis] % plan.lanes == 0
-        read = [(n, at) for n, at in plan.requested_elements() if self.base(n) is node]
-        return free[0] if is_whole and all(flat_index(at, n.shape) == index for n, at in read) else None
-
-    def values_used_again(self, candidate: Candidate) -> Iterator[Node]:
-        """Values that several parts compute, at the same positions of the same rows, and that are not cheap.
-
-        What is stored piece by piece would need a loop of its own.
-        """
-        requests: dict[Node, dict[int, bool]] = {}
-        for k, part in enumerate(candidate.parts):
-            plan = LoopPlan(part, self.schedule)
-            for node, position in plan.requested_elements():
-                if self.schedule.forms[node] in COMPUTED and not plan.sources.is_stored(node):
-                    index = flat_index(position, node.shape)
-                    is_local = candidate.is_local_index(index, node, part, plan.counters)
-                    found = requests.setdefault(node, {})
-                    found[k] = found.get(k, True) and is_local
-        costs: dict[Node, int] = {}
-        for node in self.schedule.graph.operations:
-            if node in requests:
-                known = [costs.get(self.schedule.source(a)[0], 1) for a in node.args]
-                costs[node] = operation_cost(node) + sum(known)
-                parts = requests[node]
-                has_loop = node.shape == candidate.parts[min(parts)].domain and node not in self.schedule.pieces
-                if len(parts) > 1 and all(parts.values()) and has_loop and costs[node] > CHEAP_IN_ROW:
-                    costs[node] = 1
-                    yield node
-
-    def compute_once(self, candidate: Candidate, node: Node) -> None:
-        """Let the first part that computes a value store it, and the others read it."""
-        is_computed = False
-        for part in candidate.parts:
-            if is_computed:
-                part.operands.add(node)
-            elif node in LoopPlan(part, self.schedule).computed_nodes:
-                part.maps = [*part.maps, node]
-                is_computed = True
 
     def is_used_outside(self, node: Node, candidate: Candidate) -> bool:
         """Whether a value is a result of the program, or another step reads it."""

@@ -112,8 +112,9 @@ def fold_instructions(node: Operation, is_fused: bool) -> Count:
 
 def fold_code(node: Operation, is_fused: bool) -> OperationCode:
     """The code that adds one element to a reduction, or a product."""
-    type = Type.from_dtype(node.dtype)
-    return OperationCode([type] * 3, fma) if is_fused else OperationCode([type] * 2, lowering_of(node, Reduction).fold)
+    type, rule = Type.from_dtype(node.dtype), lowering_of(node, Reduction)
+    add = lambda total, x: rule.fold(total, rule.begin([x]))
+    return OperationCode([type] * 3, fma) if is_fused else OperationCode([type] * 2, add)
 
 
 def count_per_element(written: OperationCode) -> Count:

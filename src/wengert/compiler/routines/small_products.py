@@ -28,6 +28,8 @@ IN_CACHE, IN_FIRST_CACHE = 1 << 18, 1 << 15
 """The largest number of bytes of its right operand, which is read once for each block of rows; of one that stays in the
 first cache, the product may be of any size.
 """
+FEW_ROWS, LARGE = 16, 1 << 20
+"""The largest number of bytes of the right operand if the result has so few rows: there are few blocks of them."""
 FILLED = 0.65
 """The smallest part of the lanes that have elements of the result, outside of loops."""
 TINY = 1 << 11
@@ -68,7 +70,8 @@ class SmallProduct(MatrixProduct):
         """Whether there is a function for it, which is faster than BLAS."""
         m, n, k = self.m, self.n, self.k
         right = k * n * Type(self.kind).align
-        if not 0 < m * n * k <= (SMALL if right > IN_FIRST_CACHE else m * n * k) or right > IN_CACHE:
+        largest = IN_CACHE if m > FEW_ROWS else LARGE
+        if not 0 < m * n * k <= (SMALL if right > IN_FIRST_CACHE else m * n * k) or right > largest:
             return False
         if self.is_along_sum:
             return not self.is_x_transposed and k % self.most_lanes == 0

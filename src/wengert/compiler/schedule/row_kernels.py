@@ -32,6 +32,10 @@ class RowPart(Kernel):
     def finds_in_memory(self, _: Schedule, node: Node) -> bool:
         return node in self.operands
 
+    def reads_from(self, other: RowPart) -> bool:
+        """Whether it reads what another part makes."""
+        return not self.operands.isdisjoint(other.roots)
+
     def can_include(self, other: RowPart) -> bool:
         """Whether both can be one loop: it reduces along one set of axes."""
         return self.domain == other.domain and (not self.axes or not other.axes or self.axes == other.axes)

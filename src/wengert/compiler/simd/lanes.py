@@ -291,6 +291,10 @@ class Lanes:
     def ne(self, other: Any) -> Lanes:
         return self._compare("une", "ne", other)
 
+    def eq_or_nan(self, other: Any) -> Lanes:
+        """Whether floats are equal, or one of them is NaN."""
+        return self._compare("ueq", "", other)
+
     def is_nan(self) -> Lanes:
         return self._compare("uno", "", self)
 

@@ -134,7 +134,7 @@ class GridWriter(KernelLoops):
         """Fold what groups of threads have; the first member of each has the result."""
         for variable, found in zip(variables, sums.all, strict=True):
             rule = lowering_of(found.node, Reduction)
-            self.block.fold(variable, rule.fold, rule.identity(variable.type), width)
+            self.block.fold(variable, rule.fold, rule.initial(variable.type), width)
 
     def report_failures(self) -> None:
         """Add the failures of a thread to the status of the program."""
@@ -255,13 +255,13 @@ def write_combination(
     source, target = pointers.partials(node), pointers.target(node)
     with block.phase() as thread:
         variable = ThreadVariable(block, type)
-        variable.store(constant(code, rule.identity(type), type))
+        variable.store(constant(code, rule.initial(type), type))
         element = (block.number * THREADS + thread).logical_right(width.bit_length() - 1)
         with code.when(element < node.size), code.loop(thread & (width - 1), pieces, width) as piece:
             at = code.offset(source, piece * node.size + element, stored)
             term = load_element(code, at, stored, stored.align).to(type.kind)
             variable.store(rule.fold(variable.load(), term))
-    block.fold(variable, rule.fold, rule.identity(type), width)
+    block.fold(variable, rule.fold, rule.initial(type), width)
     with block.exchange() as thread:
         element = (block.number * THREADS + thread).logical_right(width.bit_length() - 1)
         with code.when((element < node.size) & (thread & (width - 1)).eq(0)):

@@ -6,8 +6,9 @@ order. Within a block, the place of a row is found by votes in its warp, by coun
 sum over digits and warps. Rows are put in order in shared memory first, so that those of one digit are written as
 neighbours. Only integers are counted and added, so the order is the same in every run: it is that of a stable sort.
 
-For 10^7 rows and 10^6 targets there are two passes of ten bits: the first reads indices of 64 bits and writes and reads
-targets (160 MB), both write 80 MB, the second reads 40 MB and 80 MB, and 40 MB are read to find the bounds of targets.
+A digit has eight bits: each thread of a block has one of its values. For 10^7 rows and 10^6 targets there are three
+passes: the first reads indices of 64 bits and writes and reads targets (160 MB), the others read 40 MB and 80 MB, each
+writes 80 MB, and 40 MB are read to find the bounds of targets.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ from wengert.compiler.simd.types import I64, Type
 from wengert.compiler.targets.grid_kernel import NARROW
 from wengert.compiler.targets.thread_block import I32, THREADS, WARP, ThreadBlock, ThreadVariable
 
-MOST_BITS, FEWEST_BITS = 8, 8
-"""The bits of a digit: with more, few rows of a tile have the same; with fewer, threads would have no digit."""
+DIGITS = THREADS
+"""The values of a digit, one for each thread of a block; of more, few rows of a tile would have the same."""
+BITS = DIGITS.bit_length() - 1
+"""The bits of a digit."""
 TILE_BYTES = 1 << 15
-"""The bytes of the targets that a block puts in order at once, 8192 of them: of 1024 digits, each has eight."""
+"""The bytes of the targets that a block puts in order at once, 8192 of them: 32 for each value of a digit."""
 MOST_BLOCKS = 1 << 11
 """The most blocks: each has several tiles if there are many rows, so that there are few counts."""
 RESIDENT = 2
@@ -50,9 +53,7 @@ class PartitionPlan:
         self.rows, self.targets, self.has_bounds = rows, targets, rows > targets
         self.number = I32 if 2 * max(rows, targets) < NARROW else I64  # whole tiles may be more
         size, bits = self.number.bits // 8, (targets - 1).bit_length()
-        self.passes = max(-(-bits // MOST_BITS), 1)
-        self.bits = max(-(-bits // self.passes), FEWEST_BITS)
-        self.digits = 1 << self.bits
+        self.passes = max(-(-bits // BITS), 1)
         self.each = TILE_BYTES // (size * THREADS)
         self.tile = self.each * THREADS
         self.tiles = max(-(-rows // (self.tile * MOST_BLOCKS)), 1)
@@ -61,8 +62,8 @@ class PartitionPlan:
         counts = {
             **{f"targets.{k}": whole for k in (0, 1)},
             **{f"rows.{k}": whole + READ_AHEAD for k in (0, 1)},
-            "counts": self.digits * self.blocks,
-            "totals": self.digits,
+            "counts": DIGITS * self.blocks,
+            "totals": DIGITS,
             "bounds": 2 * targets if self.has_bounds else 0,
         }
         self.offsets, self.nbytes = {}, 0
@@ -88,10 +89,9 @@ class PartitionWriter:
     def count_digits(self, digit: int, find_target: Callable[[Lanes], Lanes] | None = None) -> None:
         """Count the rows of each block by a digit of their targets, which the first pass finds and stores."""
         plan, code, block = self.plan, self.code, self.block
-        counts = block.shared(I32, plan.digits)
+        counts = block.shared(I32, DIGITS)
         with block.phase() as thread:
-            for k in range(0, plan.digits, THREADS):
-                code.store(code.constant(0, I32), code.offset(counts, thread + k, I32))
+            code.store(code.constant(0, I32), code.offset(counts, thread, I32))
             if find_target is not None and plan.has_bounds:
                 with code.loop(block.number * THREADS + thread, 2 * plan.targets, plan.blocks * THREADS) as at:
                     self.write(code.constant(0, self.number), "bounds", at)
@@ -109,9 +109,8 @@ class PartitionWriter:
                     if find_target is not None:
                         self.write(target, f"targets.{digit % 2}", row)
         with block.phase() as thread:
-            for k in range(0, plan.digits, THREADS):
-                count = code.load(code.offset(counts, thread + k, I32), I32)
-                self.write(count.to(self.number.kind), "counts", (thread + k) * plan.blocks + block.number)
+            count = code.load(code.offset(counts, thread, I32), I32)
+            self.write(count.to(self.number.kind), "counts", thread * plan.blocks + block.number)
 
     def sum_counts(self) -> None:
         """Replace the counts of a digit by their sums over earlier blocks, and store their total: a block for each."""
@@ -142,21 +141,13 @@ class PartitionWriter:
     def move_rows(self, digit: int) -> None:
         """Move targets and the numbers of their rows to their places."""
         plan, code, block = self.plan, self.code, self.block
-        owned = plan.digits // THREADS
-        places = [ThreadVariable(block, self.number) for _ in range(owned)]  # of the next rows of digits
         total = ThreadVariable(block, self.number)
         with block.phase() as thread:
-            known = code.constant(0, self.number)
-            for k, place in enumerate(places):
-                place.store(known)
-                known = known + self.read("totals", thread * owned + k)
-            total.store(known)
-        before = block.sum_before(total)
+            total.store(self.read("totals", thread))
+        place = block.sum_before(total)  # of the next row with the digit of a thread
         with block.exchange() as thread:
-            for k, place in enumerate(places):
-                earlier = self.read("counts", (thread * owned + k) * plan.blocks + block.number)
-                place.store(place.load() + before.load() + earlier)
-        tile = TileWriter(self, digit, places)
+            place.store(place.load() + self.read("counts", thread * plan.blocks + block.number))
+        tile = TileWriter(self, digit, place)
         with code.loop(0, plan.tiles) as number:
             tile.write((block.number * plan.tiles + number) * plan.tile)
 
@@ -204,7 +195,7 @@ class PartitionWriter:
 
     def digit_of(self, target: Lanes, digit: int) -> Lanes:
         """A digit of a target."""
-        return (target.logical_right(digit * self.plan.bits) & (self.plan.digits - 1)).to("i32")
+        return (target.logical_right(digit * BITS) & (DIGITS - 1)).to("i32")
 
     def read(self, name: str, at: Lanes, is_overwritten: bool = False) -> Lanes:
         """An element of an array."""
@@ -226,12 +217,12 @@ class TileWriter:
     has the differences between the places of the rows of a digit in the result and in the tile.
     """
 
-    def __init__(self, kernel: PartitionWriter, digit: int, places: Sequence[ThreadVariable]):
+    def __init__(self, kernel: PartitionWriter, digit: int, place: ThreadVariable):
         self.kernel, self.plan, self.block, self.code = kernel, kernel.plan, kernel.block, kernel.code
-        self.digit, self.places, self.number = digit, places, kernel.number
+        self.digit, self.place, self.number = digit, place, kernel.number
         block, each = self.block, range(self.plan.each)
-        self.memory = block.shared(I8, max(TILE_BYTES, 2 * WARPS * self.plan.digits))
-        self.bases = block.shared(self.number, self.plan.digits)
+        self.memory = block.shared(I8, TILE_BYTES)
+        self.bases = block.shared(self.number, DIGITS)
         self.targets = [ThreadVariable(block, self.number) for _ in each]
         self.rows = [ThreadVariable(block, self.number) for _ in each]
         self.results = [ThreadVariable(block, self.number) for _ in each]  # places in the result
@@ -255,7 +246,7 @@ class TileWriter:
         plan, code, kernel, source = self.plan, self.code, self.kernel, self.digit % 2
         with self.block.phase() as thread:
             warp, lane = self.find_warp(thread)
-            words = plan.digits // 2
+            words = DIGITS // 2
             for k in range(0, words, WARP):
                 at = code.offset(self.memory, warp * words + lane + k, I32)
                 code.store(code.constant(0, I32), at)
@@ -270,7 +261,7 @@ class TileWriter:
         with block.exchange() as thread:
             below = (code.constant(1, I32) << self.find_warp(thread)[1].to("i32")) - 1
             for k in each:
-                peers = self.digits[k].peers(self.plan.bits)
+                peers = self.digits[k].peers(BITS)
                 rank = code.intrinsic("ctpop", I32, peers & below)
                 self.ranks[k].store(rank)
                 self.added[k].store(select(rank.eq(0), code.intrinsic("ctpop", I32, peers), 0))
@@ -284,27 +275,23 @@ class TileWriter:
 
     def sum_counters(self) -> None:
         """Replace counters by the places of the first rows of each digit and warp in the tile."""
-        code, block, owned = self.code, self.block, len(self.places)
-        total = ThreadVariable(block, I32)
+        code, block, total = self.code, self.block, ThreadVariable(self.block, I32)
         with block.phase() as thread:
             known = code.constant(0, I32)
-            for k in range(owned):
-                for warp in range(WARPS):
-                    known = known + code.load(self.counter(warp, thread * owned + k), I16).to("i32")
+            for warp in range(WARPS):
+                known = known + code.load(self.counter(warp, thread), I16).to("i32")
             total.store(known)
         before = block.sum_before(total)
         with block.exchange() as thread:
+            base = self.place.load() - before.load().to(self.number.kind)
+            code.store(base, code.offset(self.bases, thread, self.number))
+            self.place.store(self.place.load() + total.load().to(self.number.kind))
             place = before.load()
-            for k, next_place in enumerate(self.places):
-                digit, start = thread * owned + k, place
-                base = next_place.load() - start.to(self.number.kind)
-                code.store(base, code.offset(self.bases, digit, self.number))
-                for warp in range(WARPS):
-                    counter = self.counter(warp, digit)
-                    count = code.load(counter, I16).to("i32")
-                    code.store(place.to("i16"), counter)
-                    place = place + count
-                next_place.store(next_place.load() + (place - start).to(self.number.kind))
+            for warp in range(WARPS):
+                counter = self.counter(warp, thread)
+                count = code.load(counter, I16).to("i32")
+                code.store(place.to("i16"), counter)
+                place = place + count
 
     def find_places(self) -> None:
         """The place of each row in the tile."""
@@ -348,7 +335,7 @@ class TileWriter:
 
     def counter(self, warp: Lanes | int, digit: Lanes) -> Lanes:
         """The address of the counter of a warp and a digit."""
-        return self.code.offset(self.memory, digit + warp * self.plan.digits, I16)
+        return self.code.offset(self.memory, digit + warp * DIGITS, I16)
 
     def find_warp(self, thread: Lanes) -> tuple[Lanes, Lanes]:
         """The warp of a thread, and its number in it."""

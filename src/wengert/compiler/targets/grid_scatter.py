@@ -23,7 +23,7 @@ from wengert.compiler.simd.lane_operations import load_element, store_element
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, Type
 from wengert.compiler.targets.grid_kernel import GridElements, GridWriter, divide
-from wengert.compiler.targets.grid_partition import AT_ONCE, RESIDENT, PartitionPlan, PartitionWriter
+from wengert.compiler.targets.grid_partition import AT_ONCE, DIGITS, RESIDENT, PartitionPlan, PartitionWriter
 from wengert.compiler.targets.grid_plan import SERIAL, GridPlan, power_above
 from wengert.compiler.targets.thread_block import THREADS, DeviceKernel, ThreadBlock, ThreadVariable, make_pointers
 from wengert.graph.ir import Node, Operation
@@ -157,7 +157,7 @@ class ScatterKernelWriter:
             self.end(writer, plan.blocks, (size if digit else 8 + size) * plan.rows)
             writer, _ = self.begin("sum")
             self.partition_of(writer).sum_counts()
-            self.end(writer, plan.digits, 2 * size * plan.digits * plan.blocks)
+            self.end(writer, DIGITS, 2 * size * DIGITS * plan.blocks)
             writer, _ = self.begin("move")
             self.partition_of(writer).move_rows(digit)
             self.end(writer, plan.blocks, (4 if digit else 3) * size * plan.rows, RESIDENT)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from wengert.compiler.program.memory_plan import aligned_size
-from wengert.compiler.simd.lane_operations import load_element
+from wengert.compiler.simd.lane_operations import load_element, pick_lanes
 from wengert.compiler.simd.lanes import Lanes, select
 from wengert.compiler.simd.types import I64, Type
 from wengert.compiler.targets.grid_kernel import NARROW
@@ -183,7 +183,9 @@ class PartitionWriter:
 
     def bounds(self, target: Lanes) -> tuple[Lanes, Lanes]:
         """The places in the sorted order at which the rows of a target begin and end."""
-        first, last = [self.read("bounds", target * 2 + k).to("i64") for k in (0, 1)]
+        pair = Type(self.number.kind, 2)
+        found = load_element(self.code, self.address("bounds", target * 2), pair, 2 * self.number.align)
+        first, last = [pick_lanes(found, [k]).to("i64") for k in (0, 1)]
         return first, last
 
     # Parts of kernels

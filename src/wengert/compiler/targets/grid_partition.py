@@ -8,7 +8,8 @@ neighbours. Only integers are counted and added, so the order is the same in eve
 
 A digit has eight bits: each thread of a block has one of its values. For 10^7 rows and 10^6 targets there are three
 passes: the first reads indices of 64 bits and writes and reads targets (160 MB), the others read 40 MB and 80 MB, each
-writes 80 MB, and 40 MB are read to find the bounds of targets.
+writes 80 MB. If only the places of the rows of each target are asked for, the last pass finds them instead of writing
+targets (40 MB): its tiles are in order, so the places of a target begin and end where neighbours in a tile differ.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class PartitionPlan:
     There are two sets of arrays for targets and rows, from one to the other of which each pass moves them. They have
     whole tiles: rows that do not exist have the target -1, all digits of which are the highest, and come last.
     `bounds` has two numbers for each target, the places at which its rows begin and end, if there are more rows than
-    targets.
+    targets; without rows, the end is before the beginning.
     """
 
     def __init__(self, rows: int, targets: int):
@@ -94,7 +95,8 @@ class PartitionWriter:
             code.store(code.constant(0, I32), code.offset(counts, thread, I32))
             if find_target is not None and plan.has_bounds:
                 with code.loop(block.number * THREADS + thread, 2 * plan.targets, plan.blocks * THREADS) as at:
-                    self.write(code.constant(0, self.number), "bounds", at)
+                    nowhere = select((at & 1).eq(0), code.constant(plan.rows, self.number), 0)
+                    self.write(nowhere, "bounds", at)
         with block.phase() as thread:
             first = block.number * (plan.tiles * plan.tile) + thread
             with code.loop(0, plan.tiles * plan.each, AT_ONCE) as step:
@@ -138,8 +140,8 @@ class PartitionWriter:
             with code.when(thread.eq(THREADS - 1)):
                 self.write(place, "totals", block.number)
 
-    def move_rows(self, digit: int) -> None:
-        """Move targets and the numbers of their rows to their places."""
+    def move_rows(self, digit: int, finds_bounds: bool) -> None:
+        """Move the numbers of rows to their places, and their targets, or find the bounds of these."""
         plan, code, block = self.plan, self.code, self.block
         total = ThreadVariable(block, self.number)
         with block.phase() as thread:
@@ -147,29 +149,9 @@ class PartitionWriter:
         place = block.sum_before(total)  # of the next row with the digit of a thread
         with block.exchange() as thread:
             place.store(place.load() + self.read("counts", thread * plan.blocks + block.number))
-        tile = TileWriter(self, digit, place)
+        tile = TileWriter(self, digit, place, finds_bounds)
         with code.loop(0, plan.tiles) as number:
             tile.write((block.number * plan.tiles + number) * plan.tile)
-
-    def find_bounds(self) -> int:
-        """Where the rows of each target begin and end in the sorted order; without rows, both remain zero.
-
-        Returns the number of threads that look for them.
-        """
-        plan, code, block = self.plan, self.code, self.block
-        targets = f"targets.{plan.result}"
-        with block.phase() as thread:
-            first = (block.number * THREADS + thread) * AT_ONCE
-            before = self.read(targets, select(first > 0, first - 1, 0))
-            found = [before, *[self.read(targets, first + k) for k in range(AT_ONCE)]]  # also what is behind them
-            for k in range(AT_ONCE):
-                at, left, right = first + k, found[k], found[k + 1]
-                is_new = left.ne(right) & (at < plan.rows)
-                with code.when(is_new | at.eq(0)):
-                    self.write(at.to(self.number.kind), "bounds", right.to("i64") * 2)
-                with code.when((is_new & (at > 0)) | at.eq(plan.rows)):
-                    self.write(at.to(self.number.kind), "bounds", left.to("i64") * 2 + 1)
-        return plan.rows // AT_ONCE + 1
 
     # Results
 
@@ -219,9 +201,9 @@ class TileWriter:
     has the differences between the places of the rows of a digit in the result and in the tile.
     """
 
-    def __init__(self, kernel: PartitionWriter, digit: int, place: ThreadVariable):
+    def __init__(self, kernel: PartitionWriter, digit: int, place: ThreadVariable, finds_bounds: bool):
         self.kernel, self.plan, self.block, self.code = kernel, kernel.plan, kernel.block, kernel.code
-        self.digit, self.place, self.number = digit, place, kernel.number
+        self.digit, self.place, self.finds_bounds, self.number = digit, place, finds_bounds, kernel.number
         block, each = self.block, range(self.plan.each)
         self.memory = block.shared(I8, TILE_BYTES)
         self.bases = block.shared(self.number, DIGITS)
@@ -311,7 +293,10 @@ class TileWriter:
                 code.store(number.load(), code.offset(self.memory, rank.load().to("i64"), self.number))
 
     def write_targets(self, first: Lanes) -> None:
-        """Write the targets of the tile to memory; the numbers of their rows are read, as registers are free."""
+        """Write the targets of the tile to memory, or extend the bounds of their places.
+
+        The numbers of their rows are read here, as registers are free.
+        """
         code, kernel, each = self.code, self.kernel, self.plan.each
         with self.block.phase() as thread:
             warp, lane = self.find_warp(thread)
@@ -325,7 +310,23 @@ class TileWriter:
                 digit = kernel.digit_of(target, self.digit).to("i64")
                 base = code.load(code.offset(self.bases, digit, self.number), self.number)
                 place.store(base + at.to(self.number.kind))
-                kernel.write(target, f"targets.{(self.digit + 1) % 2}", place.load().to("i64"))
+                if self.finds_bounds:
+                    self.extend_bounds(target, at, place.load())
+                else:
+                    kernel.write(target, f"targets.{(self.digit + 1) % 2}", place.load().to("i64"))
+
+    def extend_bounds(self, target: Lanes, at: Lanes, place: Lanes) -> None:
+        """Let the bounds of a target include the place of its first row in the tile, and that of the last one.
+
+        Other tiles do the same at any time: the least and the greatest of integers do not depend on their order.
+        """
+        code, exists = self.code, target.ne(-1)
+        for k, (operation, edge, step) in enumerate((("min", 0, -1), ("max", self.plan.tile - 1, 1))):
+            is_edge = at.eq(edge)
+            neighbour = code.load(code.offset(self.memory, select(is_edge, at, at + step), self.number), self.number)
+            with code.when(exists & (is_edge | neighbour.ne(target))):
+                bound = self.kernel.address("bounds", target.to("i64") * 2 + k)
+                code.update_shared(operation, bound, place + k)
 
     def write_rows(self) -> None:
         """Write the numbers of the rows of the tile to memory."""

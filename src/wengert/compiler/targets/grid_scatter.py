@@ -1,8 +1,8 @@
 """Scatters on a GPU: what is written or added at computed indices, in an order that does not depend on threads.
 
 The rows of the selection are sorted by their targets, stably (`grid_partition.py`), and a kernel takes the rows of each
-target in their order. If there are more rows than targets, a kernel between them finds where the rows of each target
-begin. So additions to one element are those of NumPy, one after the other; where targets have many rows each, groups of
+target in their order. If there are more rows than targets, the sort also finds where the rows of each target begin. So
+additions to one element are those of NumPy, one after the other; where targets have many rows each, groups of
 threads share them in a fixed way. Nothing is added by atomic operations, whose order would change from run to run.
 """
 
@@ -125,12 +125,11 @@ class ScatterKernelWriter:
             self.partition_of(writer).sum_counts()
             self.end(writer, DIGITS, 2 * size * DIGITS * plan.blocks)
             writer, _ = self.begin("move")
-            self.partition_of(writer).move_rows(digit)
-            self.end(writer, plan.blocks, (4 if digit else 3) * size * plan.rows, RESIDENT)
-        if written.adds and plan.has_bounds:
-            writer, _ = self.begin("bounds")
-            threads = self.partition_of(writer).find_bounds()
-            self.end(writer, -(-threads // THREADS), size * (plan.rows + 2 * plan.targets))
+            finds_bounds = written.adds and plan.has_bounds and digit == plan.passes - 1
+            self.partition_of(writer).move_rows(digit, finds_bounds)
+            moved = (4 if digit else 3) * plan.rows
+            nbytes = size * (moved - plan.rows + 2 * plan.targets if finds_bounds else moved)
+            self.end(writer, plan.blocks, nbytes, RESIDENT)
 
     def partition_of(self, writer: GridWriter) -> PartitionWriter:
         """What writes a kernel of the sort, or reads what it has found."""

@@ -358,34 +358,35 @@ class Elements(ElementSources):
     def gather(self, node: Operation, position: Position) -> Lanes:
         """An element at an index that other values give."""
         source = node.args[0]
-        start, affine = self.computed_index(node.args[1:], gather_source(node, position))
+        indexed = gather_source(node, position)
+        start, affine = self.computed_index(node.args[1:], indexed)
         if source.size == 1:  # a constant may have no address
             return self.load(source, (ZERO,) * source.ndim)
         type, base = Type.from_dtype(source.dtype).in_memory, self.pointers.source(source)
         is_overwritten = self.schedule.aliases.get(source, source) in self.overwritten
         if start is None or start.type.lanes == 1:
-            base = base if start is None else self.code.offset(base, start, type)
+            base = base if start is None else self.offset_base(base, start, type, indexed.step)
             value = self.read_memory(base, affine, type, is_overwritten)
         else:
             index = start if affine == ZERO else self.sum(start, self.evaluate(affine, True))
             value = gather_lanes(base, index, Type(type.kind, index.type.lanes), type.align, None)
         return value.ne(0) if source.dtype.kind == "b" else value
 
+    def offset_base(self, base: Lanes, start: Lanes, type: Type, step: int) -> Lanes:  # noqa: ARG002  # for alignment
+        """The address of an element of an array, whose number is a multiple of `step`."""
+        return self.code.offset(base, start, type)
+
     def computed_index(self, arrays: Sequence[Node], indexed: IndexedPosition) -> tuple[Lanes | None, Affine]:
         """The index of an element in memory: the part that arrays give, and the rest."""
         total: Lanes | None = None
         stride = 1
-        affine = ZERO
         elements = iter(reversed(self.index_elements(arrays, indexed)))
         for axis in reversed(indexed.axes):
-            if axis.operand is None:
-                assert axis.affine is not None
-                affine = affine.plus(axis.affine.times(stride))
-            else:
+            if axis.operand is not None:
                 index = self.index_along(next(elements), axis.extent)
                 total = self.sum(total, index * stride if stride != 1 else index)
             stride *= axis.extent
-        return total, affine
+        return total, indexed.affine_part
 
     def index_along(self, element: Element, extent: int) -> Lanes:
         """The index that an element of an array gives: negative ones count from the end, and all are checked."""

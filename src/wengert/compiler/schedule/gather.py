@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wengert.compiler.forms.lowering import Scatter, lowering_of
-from wengert.compiler.schedule.affine import ZERO, Affine, Position, broadcast_position
+from wengert.compiler.schedule.affine import ZERO, Affine, Position, broadcast_position, flat_index
 from wengert.core.aspects import primitive_of
 from wengert.core.infer import infer
 from wengert.graph.ir import Node, Operation
@@ -33,6 +33,19 @@ class IndexedPosition(NamedTuple):
 
     axes: list[IndexedAxis]
     in_arrays: Position
+
+    @property
+    def affine_part(self) -> Affine:
+        """What the axes without an index array add to the index in memory."""
+        return flat_index(
+            tuple([axis.affine or ZERO for axis in self.axes]), tuple([axis.extent for axis in self.axes])
+        )
+
+    @property
+    def step(self) -> int:
+        """What index arrays add to the index in memory is a multiple of this; zero if there are none."""
+        arrays = [k for k, axis in enumerate(self.axes) if axis.operand is not None]
+        return math.prod([axis.extent for axis in self.axes[arrays[-1] + 1 :]]) if arrays else 0
 
 
 def is_native_key(key: Index, shape: tuple[int, ...], indices: Sequence[Node]) -> bool:

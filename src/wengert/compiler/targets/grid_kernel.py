@@ -10,7 +10,7 @@ from wengert.compiler.forms.lowering import Reduction, lowering_of
 from wengert.compiler.kernels.accumulators import Accumulators, accumulator_type, piece_address
 from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loops import KernelLoops
-from wengert.compiler.program.memory_plan import POINTER, Memory
+from wengert.compiler.program.memory_plan import POINTER, Memory, Pointers
 from wengert.compiler.schedule.affine import Affine, lane_stride
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
@@ -39,6 +39,16 @@ class GridElements(Elements):
 
     has_lapack = False
 
+    def __init__(self, code: Code, schedule: Schedule, kernel: Kernel, pointers: Pointers, is_flat: bool = False):
+        super().__init__(code, schedule, kernel, pointers, is_flat)
+        self.steps: dict[str, int] = {}  # of addresses in arrays: the numbers of their elements are multiples
+
+    def offset_base(self, base: Lanes, start: Lanes, type: Type, step: int) -> Lanes:
+        address = super().offset_base(base, start, type, step)
+        if base.text.startswith(POINTER):
+            self.steps[address.text] = step
+        return address
+
     def read_memory(self, base: Lanes, index: Affine, type: Type, is_overwritten: bool) -> Lanes:
         stride, lanes = lane_stride(index)
         if lanes > 1 and stride != 1:
@@ -60,9 +70,9 @@ class GridElements(Elements):
     def alignment(self, base: Lanes, index: Affine, type: Type) -> int:
         """The largest power of two that divides the address of an element, at most the bytes that are read at once."""
         is_one_number = type.is_complex or type.parts == 1
-        if not is_one_number or not base.text.startswith(POINTER):
-            return type.align  # several numbers, or not the beginning of an array
-        constant, steps = index.constant, []
+        if not is_one_number or not (base.text.startswith(POINTER) or base.text in self.steps):
+            return type.align  # several numbers, or not a known element of an array
+        constant, steps = index.constant, [self.steps.get(base.text, 0)]
         for counter, k in index.terms:
             value = self.counters[counter].text
             if value.isdigit():  # in a tile
@@ -85,7 +95,7 @@ class GridWriter(KernelLoops):
         elements = self.elements
         elements.forget()
         below = math.prod([self.plan.domain[axis] for axis in axes])
-        if self.plan.lanes > 1:
+        if self.plan.vector_axis in axes:
             number = number * self.plan.lanes
         for axis in reversed(axes):
             n = self.plan.domain[axis]

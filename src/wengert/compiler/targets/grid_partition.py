@@ -6,8 +6,10 @@ order. Within a block, the place of a row is found by votes in its warp, by coun
 sum over digits and warps. Rows are put in order in shared memory first, so that those of one digit are written as
 neighbours. Only integers are counted and added, so the order is the same in every run: it is that of a stable sort.
 
-For 10^7 rows and 10^6 targets there are two passes of ten bits: the first reads indices of 64 bits and writes and reads
-targets (160 MB), both write 80 MB, the second reads 40 MB and 80 MB, and 40 MB are read to find the bounds of targets.
+A digit has eight bits: each thread of a block has one of its values. For 10^7 rows and 10^6 targets there are three
+passes: the first reads indices of 64 bits and writes and reads targets (160 MB), the others read 40 MB and 80 MB, each
+writes 80 MB. If only the places of the rows of each target are asked for, the last pass finds them instead of writing
+targets (40 MB): its tiles are in order, so the places of a target begin and end where neighbours in a tile differ.
 """
 
 from __future__ import annotations
@@ -15,16 +17,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from wengert.compiler.program.memory_plan import aligned_size
-from wengert.compiler.simd.lane_operations import load_element
+from wengert.compiler.simd.lane_operations import load_element, pick_lanes
 from wengert.compiler.simd.lanes import Lanes, select
 from wengert.compiler.simd.types import I64, Type
 from wengert.compiler.targets.grid_kernel import NARROW
 from wengert.compiler.targets.thread_block import I32, THREADS, WARP, ThreadBlock, ThreadVariable
 
-MOST_BITS, FEWEST_BITS = 8, 8
-"""The bits of a digit: with more, few rows of a tile have the same; with fewer, threads would have no digit."""
+DIGITS = THREADS
+"""The values of a digit, one for each thread of a block; of more, few rows of a tile would have the same."""
+BITS = DIGITS.bit_length() - 1
+"""The bits of a digit."""
 TILE_BYTES = 1 << 15
-"""The bytes of the targets that a block puts in order at once, 8192 of them: of 1024 digits, each has eight."""
+"""The bytes of the targets that a block puts in order at once, 8192 of them: 32 for each value of a digit."""
 MOST_BLOCKS = 1 << 11
 """The most blocks: each has several tiles if there are many rows, so that there are few counts."""
 RESIDENT = 2
@@ -43,16 +47,14 @@ class PartitionPlan:
     There are two sets of arrays for targets and rows, from one to the other of which each pass moves them. They have
     whole tiles: rows that do not exist have the target -1, all digits of which are the highest, and come last.
     `bounds` has two numbers for each target, the places at which its rows begin and end, if there are more rows than
-    targets.
+    targets; without rows, the end is before the beginning.
     """
 
     def __init__(self, rows: int, targets: int):
         self.rows, self.targets, self.has_bounds = rows, targets, rows > targets
         self.number = I32 if 2 * max(rows, targets) < NARROW else I64  # whole tiles may be more
         size, bits = self.number.bits // 8, (targets - 1).bit_length()
-        self.passes = max(-(-bits // MOST_BITS), 1)
-        self.bits = max(-(-bits // self.passes), FEWEST_BITS)
-        self.digits = 1 << self.bits
+        self.passes = max(-(-bits // BITS), 1)
         self.each = TILE_BYTES // (size * THREADS)
         self.tile = self.each * THREADS
         self.tiles = max(-(-rows // (self.tile * MOST_BLOCKS)), 1)
@@ -61,8 +63,8 @@ class PartitionPlan:
         counts = {
             **{f"targets.{k}": whole for k in (0, 1)},
             **{f"rows.{k}": whole + READ_AHEAD for k in (0, 1)},
-            "counts": self.digits * self.blocks,
-            "totals": self.digits,
+            "counts": DIGITS * self.blocks,
+            "totals": DIGITS,
             "bounds": 2 * targets if self.has_bounds else 0,
         }
         self.offsets, self.nbytes = {}, 0
@@ -88,13 +90,13 @@ class PartitionWriter:
     def count_digits(self, digit: int, find_target: Callable[[Lanes], Lanes] | None = None) -> None:
         """Count the rows of each block by a digit of their targets, which the first pass finds and stores."""
         plan, code, block = self.plan, self.code, self.block
-        counts = block.shared(I32, plan.digits)
+        counts = block.shared(I32, DIGITS)
         with block.phase() as thread:
-            for k in range(0, plan.digits, THREADS):
-                code.store(code.constant(0, I32), code.offset(counts, thread + k, I32))
+            code.store(code.constant(0, I32), code.offset(counts, thread, I32))
             if find_target is not None and plan.has_bounds:
                 with code.loop(block.number * THREADS + thread, 2 * plan.targets, plan.blocks * THREADS) as at:
-                    self.write(code.constant(0, self.number), "bounds", at)
+                    nowhere = select((at & 1).eq(0), code.constant(plan.rows, self.number), 0)
+                    self.write(nowhere, "bounds", at)
         with block.phase() as thread:
             first = block.number * (plan.tiles * plan.tile) + thread
             with code.loop(0, plan.tiles * plan.each, AT_ONCE) as step:
@@ -109,9 +111,8 @@ class PartitionWriter:
                     if find_target is not None:
                         self.write(target, f"targets.{digit % 2}", row)
         with block.phase() as thread:
-            for k in range(0, plan.digits, THREADS):
-                count = code.load(code.offset(counts, thread + k, I32), I32)
-                self.write(count.to(self.number.kind), "counts", (thread + k) * plan.blocks + block.number)
+            count = code.load(code.offset(counts, thread, I32), I32)
+            self.write(count.to(self.number.kind), "counts", thread * plan.blocks + block.number)
 
     def sum_counts(self) -> None:
         """Replace the counts of a digit by their sums over earlier blocks, and store their total: a block for each."""
@@ -139,46 +140,18 @@ class PartitionWriter:
             with code.when(thread.eq(THREADS - 1)):
                 self.write(place, "totals", block.number)
 
-    def move_rows(self, digit: int) -> None:
-        """Move targets and the numbers of their rows to their places."""
+    def move_rows(self, digit: int, finds_bounds: bool) -> None:
+        """Move the numbers of rows to their places, and their targets, or find the bounds of these."""
         plan, code, block = self.plan, self.code, self.block
-        owned = plan.digits // THREADS
-        places = [ThreadVariable(block, self.number) for _ in range(owned)]  # of the next rows of digits
         total = ThreadVariable(block, self.number)
         with block.phase() as thread:
-            known = code.constant(0, self.number)
-            for k, place in enumerate(places):
-                place.store(known)
-                known = known + self.read("totals", thread * owned + k)
-            total.store(known)
-        before = block.sum_before(total)
+            total.store(self.read("totals", thread))
+        place = block.sum_before(total)  # of the next row with the digit of a thread
         with block.exchange() as thread:
-            for k, place in enumerate(places):
-                earlier = self.read("counts", (thread * owned + k) * plan.blocks + block.number)
-                place.store(place.load() + before.load() + earlier)
-        tile = TileWriter(self, digit, places)
+            place.store(place.load() + self.read("counts", thread * plan.blocks + block.number))
+        tile = TileWriter(self, digit, place, finds_bounds)
         with code.loop(0, plan.tiles) as number:
             tile.write((block.number * plan.tiles + number) * plan.tile)
-
-    def find_bounds(self) -> int:
-        """Where the rows of each target begin and end in the sorted order; without rows, both remain zero.
-
-        Returns the number of threads that look for them.
-        """
-        plan, code, block = self.plan, self.code, self.block
-        targets = f"targets.{plan.result}"
-        with block.phase() as thread:
-            first = (block.number * THREADS + thread) * AT_ONCE
-            before = self.read(targets, select(first > 0, first - 1, 0))
-            found = [before, *[self.read(targets, first + k) for k in range(AT_ONCE)]]  # also what is behind them
-            for k in range(AT_ONCE):
-                at, left, right = first + k, found[k], found[k + 1]
-                is_new = left.ne(right) & (at < plan.rows)
-                with code.when(is_new | at.eq(0)):
-                    self.write(at.to(self.number.kind), "bounds", right.to("i64") * 2)
-                with code.when((is_new & (at > 0)) | at.eq(plan.rows)):
-                    self.write(at.to(self.number.kind), "bounds", left.to("i64") * 2 + 1)
-        return plan.rows // AT_ONCE + 1
 
     # Results
 
@@ -192,7 +165,9 @@ class PartitionWriter:
 
     def bounds(self, target: Lanes) -> tuple[Lanes, Lanes]:
         """The places in the sorted order at which the rows of a target begin and end."""
-        first, last = [self.read("bounds", target * 2 + k).to("i64") for k in (0, 1)]
+        pair = Type(self.number.kind, 2)
+        found = load_element(self.code, self.address("bounds", target * 2), pair, 2 * self.number.align)
+        first, last = [pick_lanes(found, [k]).to("i64") for k in (0, 1)]
         return first, last
 
     # Parts of kernels
@@ -204,7 +179,7 @@ class PartitionWriter:
 
     def digit_of(self, target: Lanes, digit: int) -> Lanes:
         """A digit of a target."""
-        return (target.logical_right(digit * self.plan.bits) & (self.plan.digits - 1)).to("i32")
+        return (target.logical_right(digit * BITS) & (DIGITS - 1)).to("i32")
 
     def read(self, name: str, at: Lanes, is_overwritten: bool = False) -> Lanes:
         """An element of an array."""
@@ -226,12 +201,12 @@ class TileWriter:
     has the differences between the places of the rows of a digit in the result and in the tile.
     """
 
-    def __init__(self, kernel: PartitionWriter, digit: int, places: Sequence[ThreadVariable]):
+    def __init__(self, kernel: PartitionWriter, digit: int, place: ThreadVariable, finds_bounds: bool):
         self.kernel, self.plan, self.block, self.code = kernel, kernel.plan, kernel.block, kernel.code
-        self.digit, self.places, self.number = digit, places, kernel.number
+        self.digit, self.place, self.finds_bounds, self.number = digit, place, finds_bounds, kernel.number
         block, each = self.block, range(self.plan.each)
-        self.memory = block.shared(I8, max(TILE_BYTES, 2 * WARPS * self.plan.digits))
-        self.bases = block.shared(self.number, self.plan.digits)
+        self.memory = block.shared(I8, TILE_BYTES)
+        self.bases = block.shared(self.number, DIGITS)
         self.targets = [ThreadVariable(block, self.number) for _ in each]
         self.rows = [ThreadVariable(block, self.number) for _ in each]
         self.results = [ThreadVariable(block, self.number) for _ in each]  # places in the result
@@ -255,7 +230,7 @@ class TileWriter:
         plan, code, kernel, source = self.plan, self.code, self.kernel, self.digit % 2
         with self.block.phase() as thread:
             warp, lane = self.find_warp(thread)
-            words = plan.digits // 2
+            words = DIGITS // 2
             for k in range(0, words, WARP):
                 at = code.offset(self.memory, warp * words + lane + k, I32)
                 code.store(code.constant(0, I32), at)
@@ -270,7 +245,7 @@ class TileWriter:
         with block.exchange() as thread:
             below = (code.constant(1, I32) << self.find_warp(thread)[1].to("i32")) - 1
             for k in each:
-                peers = self.digits[k].peers(self.plan.bits)
+                peers = self.digits[k].peers(BITS)
                 rank = code.intrinsic("ctpop", I32, peers & below)
                 self.ranks[k].store(rank)
                 self.added[k].store(select(rank.eq(0), code.intrinsic("ctpop", I32, peers), 0))
@@ -284,27 +259,23 @@ class TileWriter:
 
     def sum_counters(self) -> None:
         """Replace counters by the places of the first rows of each digit and warp in the tile."""
-        code, block, owned = self.code, self.block, len(self.places)
-        total = ThreadVariable(block, I32)
+        code, block, total = self.code, self.block, ThreadVariable(self.block, I32)
         with block.phase() as thread:
             known = code.constant(0, I32)
-            for k in range(owned):
-                for warp in range(WARPS):
-                    known = known + code.load(self.counter(warp, thread * owned + k), I16).to("i32")
+            for warp in range(WARPS):
+                known = known + code.load(self.counter(warp, thread), I16).to("i32")
             total.store(known)
         before = block.sum_before(total)
         with block.exchange() as thread:
+            base = self.place.load() - before.load().to(self.number.kind)
+            code.store(base, code.offset(self.bases, thread, self.number))
+            self.place.store(self.place.load() + total.load().to(self.number.kind))
             place = before.load()
-            for k, next_place in enumerate(self.places):
-                digit, start = thread * owned + k, place
-                base = next_place.load() - start.to(self.number.kind)
-                code.store(base, code.offset(self.bases, digit, self.number))
-                for warp in range(WARPS):
-                    counter = self.counter(warp, digit)
-                    count = code.load(counter, I16).to("i32")
-                    code.store(place.to("i16"), counter)
-                    place = place + count
-                next_place.store(next_place.load() + (place - start).to(self.number.kind))
+            for warp in range(WARPS):
+                counter = self.counter(warp, thread)
+                count = code.load(counter, I16).to("i32")
+                code.store(place.to("i16"), counter)
+                place = place + count
 
     def find_places(self) -> None:
         """The place of each row in the tile."""
@@ -322,7 +293,10 @@ class TileWriter:
                 code.store(number.load(), code.offset(self.memory, rank.load().to("i64"), self.number))
 
     def write_targets(self, first: Lanes) -> None:
-        """Write the targets of the tile to memory; the numbers of their rows are read, as registers are free."""
+        """Write the targets of the tile to memory, or extend the bounds of their places.
+
+        The numbers of their rows are read here, as registers are free.
+        """
         code, kernel, each = self.code, self.kernel, self.plan.each
         with self.block.phase() as thread:
             warp, lane = self.find_warp(thread)
@@ -336,7 +310,23 @@ class TileWriter:
                 digit = kernel.digit_of(target, self.digit).to("i64")
                 base = code.load(code.offset(self.bases, digit, self.number), self.number)
                 place.store(base + at.to(self.number.kind))
-                kernel.write(target, f"targets.{(self.digit + 1) % 2}", place.load().to("i64"))
+                if self.finds_bounds:
+                    self.extend_bounds(target, at, place.load())
+                else:
+                    kernel.write(target, f"targets.{(self.digit + 1) % 2}", place.load().to("i64"))
+
+    def extend_bounds(self, target: Lanes, at: Lanes, place: Lanes) -> None:
+        """Let the bounds of a target include the place of its first row in the tile, and that of the last one.
+
+        Other tiles do the same at any time: the least and the greatest of integers do not depend on their order.
+        """
+        code, exists = self.code, target.ne(-1)
+        for k, (operation, edge, step) in enumerate((("min", 0, -1), ("max", self.plan.tile - 1, 1))):
+            is_edge = at.eq(edge)
+            neighbour = code.load(code.offset(self.memory, select(is_edge, at, at + step), self.number), self.number)
+            with code.when(exists & (is_edge | neighbour.ne(target))):
+                bound = self.kernel.address("bounds", target.to("i64") * 2 + k)
+                code.update_shared(operation, bound, place + k)
 
     def write_rows(self) -> None:
         """Write the numbers of the rows of the tile to memory."""
@@ -348,7 +338,7 @@ class TileWriter:
 
     def counter(self, warp: Lanes | int, digit: Lanes) -> Lanes:
         """The address of the counter of a warp and a digit."""
-        return self.code.offset(self.memory, digit + warp * self.plan.digits, I16)
+        return self.code.offset(self.memory, digit + warp * DIGITS, I16)
 
     def find_warp(self, thread: Lanes) -> tuple[Lanes, Lanes]:
         """The warp of a thread, and its number in it."""

@@ -1,14 +1,13 @@
 """Scatters on a GPU: what is written or added at computed indices, in an order that does not depend on threads.
 
 The rows of the selection are sorted by their targets, stably (`grid_partition.py`), and a kernel takes the rows of each
-target in their order. If there are more rows than targets, a kernel between them finds where the rows of each target
-begin. So additions to one element are those of NumPy, one after the other; where targets have many rows each, groups of
+target in their order. If there are more rows than targets, the sort also finds where the rows of each target begin. So
+additions to one element are those of NumPy, one after the other; where targets have many rows each, groups of
 threads share them in a fixed way. Nothing is added by atomic operations, whose order would change from run to run.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 
@@ -23,46 +22,11 @@ from wengert.compiler.simd.lane_operations import load_element, store_element
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, Type
 from wengert.compiler.targets.grid_kernel import GridElements, GridWriter, divide
-from wengert.compiler.targets.grid_partition import AT_ONCE, RESIDENT, PartitionPlan, PartitionWriter
-from wengert.compiler.targets.grid_plan import SERIAL, GridPlan, power_above
+from wengert.compiler.targets.grid_partition import AT_ONCE, DIGITS, RESIDENT, PartitionWriter
+from wengert.compiler.targets.grid_plan import SERIAL, power_above
+from wengert.compiler.targets.scatter_plan import ScatterPlan
 from wengert.compiler.targets.thread_block import THREADS, DeviceKernel, ThreadBlock, ThreadVariable, make_pointers
-from wengert.graph.ir import Node, Operation
-
-LONG_RUNS = 64
-"""Where targets have more rows than so many on the average, several threads add those of one target."""
-
-
-class ScatterPlan(GridPlan):
-    """The threads of a scatter: `rows` of the selection, with `inner` elements each."""
-
-    def __init__(self, kernel: Kernel, schedule: Schedule):
-        super().__init__(kernel, schedule)
-        self.outer_axes = [axis for axis in range(len(self.domain)) if axis not in self.row_axes]
-        self.inner_axes = list(self.row_axes)
-        self.rows = math.prod([self.domain[axis] for axis in self.outer_axes])
-        self.inner = math.prod([self.domain[axis] for axis in self.inner_axes])
-
-    @property
-    def targets(self) -> int:
-        """The number of rows of the result."""
-        assert self.kernel.scatter is not None
-        return self.kernel.scatter.size // self.unit
-
-    @property
-    def partition(self) -> PartitionPlan:
-        """How rows are sorted by their targets."""
-        return PartitionPlan(self.rows, self.targets)
-
-    @property
-    def has_runs(self) -> bool:
-        """Whether threads belong to targets, and know where the rows of each begin in the sorted order."""
-        return self.partition.has_bounds
-
-    def partials(self) -> dict[Node, int]:
-        """The bytes of what the sort needs, if there are indices."""
-        assert self.kernel.scatter is not None
-        sorts = any(Written.by(node).indices for node in self.kernel.scatters)
-        return {self.kernel.scatter: self.partition.nbytes} if sorts else {}
+from wengert.graph.ir import Operation
 
 
 class ScatterElements(GridElements):
@@ -90,7 +54,8 @@ class ScatterKernelWriter:
         self.plan = ScatterPlan(kernel, schedule)
         assert kernel.scatter is not None
         self.out = kernel.scatter
-        self.type = Type.from_dtype(self.out.dtype)
+        self.type = Type(Type.from_dtype(self.out.dtype).kind, self.plan.lanes)
+        self.alignment = self.out.dtype.itemsize * self.plan.lanes
         self.partition = self.plan.partition
         self.kernels: list[DeviceKernel] = []
 
@@ -131,7 +96,8 @@ class ScatterKernelWriter:
     def fill(self) -> None:
         """Copy what is updated to the result, or fill it with zeros."""
         writer, _ = self.begin("fill")
-        code, pointers, base, type = writer.code, writer.elements.pointers, self.kernel.scatter_base, self.type
+        code, pointers, base = writer.code, writer.elements.pointers, self.kernel.scatter_base
+        type = Type.from_dtype(self.out.dtype)
         part, count = type.in_memory.part, self.out.size * (2 if type.is_complex else 1)
         with writer.block.phase() as thread:
             i = writer.block.number * THREADS + thread
@@ -157,14 +123,13 @@ class ScatterKernelWriter:
             self.end(writer, plan.blocks, (size if digit else 8 + size) * plan.rows)
             writer, _ = self.begin("sum")
             self.partition_of(writer).sum_counts()
-            self.end(writer, plan.digits, 2 * size * plan.digits * plan.blocks)
+            self.end(writer, DIGITS, 2 * size * DIGITS * plan.blocks)
             writer, _ = self.begin("move")
-            self.partition_of(writer).move_rows(digit)
-            self.end(writer, plan.blocks, (4 if digit else 3) * size * plan.rows, RESIDENT)
-        if written.adds and plan.has_bounds:
-            writer, _ = self.begin("bounds")
-            threads = self.partition_of(writer).find_bounds()
-            self.end(writer, -(-threads // THREADS), size * (plan.rows + 2 * plan.targets))
+            finds_bounds = written.adds and plan.has_bounds and digit == plan.passes - 1
+            self.partition_of(writer).move_rows(digit, finds_bounds)
+            moved = (4 if digit else 3) * plan.rows
+            nbytes = size * (moved - plan.rows + 2 * plan.targets if finds_bounds else moved)
+            self.end(writer, plan.blocks, nbytes, RESIDENT)
 
     def partition_of(self, writer: GridWriter) -> PartitionWriter:
         """What writes a kernel of the sort, or reads what it has found."""
@@ -184,7 +149,7 @@ class ScatterKernelWriter:
             self.write_apart(node, written)
         elif not written.adds:
             self.write_last(node, written)
-        elif self.plan.rows > LONG_RUNS * count:
+        elif self.plan.has_long_runs:
             self.share_targets(node, written, count)
         elif self.plan.has_runs:
             self.add_targets(node, written, count)
@@ -260,9 +225,12 @@ class ScatterKernelWriter:
         self.each_element(node, write)
 
     def add_targets(self, node: Operation, written: Written, count: int) -> None:
-        """A thread for each element of a target, which adds all of its rows: of several rows, one would have work."""
+        """A thread for each element of a target, which adds all of its rows: of several rows, one would have work.
+
+        It has several neighbouring elements if the plan has lanes.
+        """
         writer, scatter = self.begin("targets")
-        code, items = writer.code, count * self.plan.inner
+        code, items = writer.code, count * self.plan.inner // self.plan.lanes
         with writer.block.phase() as thread:
             item = writer.block.number * THREADS + thread
             with code.when(item < items):
@@ -304,7 +272,7 @@ class ScatterKernelWriter:
 
     def place(self, writer: GridWriter, row: Lanes, e: Lanes) -> None:
         """Set all counters, by the number of a row of the selection and the number of an element in it."""
-        writer.place(self.plan.inner_axes, e)
+        writer.place(self.plan.row_axes, e)
         writer.place(self.plan.outer_axes, row.to("i64"))
 
     def row(self, writer: GridWriter, place: Lanes) -> Lanes:
@@ -316,12 +284,13 @@ class ScatterKernelWriter:
         return self.partition_of(writer).target(place)
 
     def find_target(self, writer: GridWriter, node: Operation, written: Written, item: Lanes) -> tuple[Lanes, Lanes]:
-        """The target that an item of a thread belongs to, and the number of the element in its row."""
+        """The target that an item of a thread belongs to, and the number of the element, or of lanes, in its row."""
         plan, elements = self.plan, writer.elements
         assert isinstance(elements, ScatterElements)
         unit, e = item, item.like(0)
-        if plan.inner > 1:
-            unit, e = divide(item, plan.inner, plan.targets * plan.inner)
+        width = plan.inner // plan.lanes
+        if width > 1:
+            unit, e = divide(item, width, plan.targets * width)
         self.place(writer, item.like(0), e)
         indexed = written.target(node.shape, plan.counted_position)
         axis = indexed.axes[0]
@@ -360,7 +329,8 @@ class ScatterKernelWriter:
     def value(self, writer: GridWriter, written: Written) -> Lanes:
         """What is written at the present counters."""
         position = written.value_position(self.plan.counted_position)
-        return writer.elements.at(written.value, position).to(self.type.kind)
+        value = writer.elements.at(written.value, position).to(self.type.kind)
+        return writer.elements.splat(value, self.type.lanes)
 
     def address(
         self, writer: GridWriter, scatter: ScatterWriter, node: Operation, written: Written, unit: Lanes
@@ -385,9 +355,8 @@ class ScatterKernelWriter:
         """What is added to: an element in memory, or zero."""
         if source is None:
             return constant(code, 0, self.type)
-        return load_element(code, source, self.type, self.type.align, True)
+        return load_element(code, source, self.type, self.alignment, True)
 
     def store(self, value: Lanes, address: Lanes) -> None:
         """Write an element."""
-        stored = self.type.in_memory
-        store_element(value.to(stored.kind), address, stored.align)
+        store_element(value.to(self.type.in_memory.kind), address, self.alignment)

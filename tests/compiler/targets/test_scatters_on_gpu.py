@@ -28,6 +28,7 @@ SIZES = {
     "two digits": (100_000, 60_000),
     "three digits": (5000, 2**20 + 1),
     "all digits are the highest": (5000, 2**16),
+    "of one digit, too": (9000, 256),
 }
 
 
@@ -177,6 +178,15 @@ def test_each_target_is_looked_for_once():
     expected = add_at((50, 16), indices, ((1 - np.tanh(table) ** 2) * np.arange(16.0))[indices])
     np.testing.assert_allclose(f(table), expected, rtol=1e-12)
     assert kernels_of(f) == ["count", "sum", "move", "targets"]
+
+
+@on_emulator
+def test_targets_are_read_in_vectors_to_count_them():
+    f = Emulated(lambda w, i: wg.zeros(300).at[i].add(w))
+    indices, weights = rng.integers(0, 300, 400), rng.normal(size=400)
+    assert_same_bits(f(weights, indices), add_at(300, indices, weights), "two passes")
+    (text,) = [part for part in f.ptx.split(".entry ") if re.match(r"kernel_\d_count_[^0]", part)]
+    assert set(re.findall(r"ld\.global(?:\.nc)?\.(v\d)?\.?\w32", text)) == {"v4"}
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "c16"])

@@ -21,7 +21,7 @@ from wengert.compiler.simd.lane_operations import load_element, pick_lanes
 from wengert.compiler.simd.lanes import Lanes, select
 from wengert.compiler.simd.types import I64, Type
 from wengert.compiler.targets.grid_kernel import NARROW
-from wengert.compiler.targets.thread_block import I32, THREADS, WARP, ThreadBlock, ThreadVariable
+from wengert.compiler.targets.thread_block import I32, THREADS, VECTOR_BYTES, WARP, ThreadBlock, ThreadVariable
 
 DIGITS = THREADS
 """The values of a digit, one for each thread of a block; of more, few rows of a tile would have the same."""
@@ -98,18 +98,18 @@ class PartitionWriter:
                     nowhere = select((at & 1).eq(0), code.constant(plan.rows, self.number), 0)
                     self.write(nowhere, "bounds", at)
         with block.phase() as thread:
-            first = block.number * (plan.tiles * plan.tile) + thread
+            first = block.number * (plan.tiles * plan.tile)
             with code.loop(0, plan.tiles * plan.each, AT_ONCE) as step:
-                rows = [first + (step + k) * THREADS for k in range(AT_ONCE)]
                 if find_target is None:
-                    targets = [self.read(f"targets.{digit % 2}", row) for row in rows]
+                    targets = self.read_neighbours(f"targets.{digit % 2}", first + step * THREADS + thread * AT_ONCE)
                 else:
+                    rows = [first + (step + k) * THREADS + thread for k in range(AT_ONCE)]
                     targets = [self.target_or_none(find_target, row) for row in rows]
-                for row, target in zip(rows, targets, strict=True):
+                    for row, target in zip(rows, targets, strict=True):
+                        self.write(target, f"targets.{digit % 2}", row)
+                for target in targets:
                     at = code.offset(counts, self.digit_of(target, digit).to("i64"), I32)
                     code.update_shared("add", at, code.constant(1, I32))
-                    if find_target is not None:
-                        self.write(target, f"targets.{digit % 2}", row)
         with block.phase() as thread:
             count = code.load(code.offset(counts, thread, I32), I32)
             self.write(count.to(self.number.kind), "counts", thread * plan.blocks + block.number)
@@ -165,10 +165,8 @@ class PartitionWriter:
 
     def bounds(self, target: Lanes) -> tuple[Lanes, Lanes]:
         """The places in the sorted order at which the rows of a target begin and end."""
-        pair = Type(self.number.kind, 2)
-        found = load_element(self.code, self.address("bounds", target * 2), pair, 2 * self.number.align)
-        first, last = [pick_lanes(found, [k]).to("i64") for k in (0, 1)]
-        return first, last
+        first, last = self.read_neighbours("bounds", target * 2, 2)
+        return first.to("i64"), last.to("i64")
 
     # Parts of kernels
 
@@ -184,6 +182,12 @@ class PartitionWriter:
     def read(self, name: str, at: Lanes, is_overwritten: bool = False) -> Lanes:
         """An element of an array."""
         return load_element(self.code, self.address(name, at), self.number, self.number.align, is_overwritten)
+
+    def read_neighbours(self, name: str, at: Lanes, count: int = AT_ONCE) -> list[Lanes]:
+        """So many neighbours in an array, from a multiple of their number on."""
+        align = min(count * self.number.align, VECTOR_BYTES)
+        found = load_element(self.code, self.address(name, at), Type(self.number.kind, count), align)
+        return [pick_lanes(found, [k]) for k in range(count)]
 
     def write(self, value: Lanes, name: str, at: Lanes) -> None:
         """Replace an element of an array."""

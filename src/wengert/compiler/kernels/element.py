@@ -77,15 +77,10 @@ class Elements(ElementSources):
 
     def forget_along(self, counter: Counter) -> None:
         """Forget what depends on a counter, whose value changes within a block."""
-        self.known = {
-            (node, position): value
-            for (node, position), value in self.known.items()
-            if all(c is not counter for index in position for c, _ in index.terms)
-        }
-        self.affine_values.clear()
-        self.splats.clear()
-        self.factorizations.clear()
-        self.blocks.clear()
+        depends = lambda position: any(c is counter for index in position for c, _ in index.terms)
+        kept = {element: value for element, value in self.known.items() if not depends(element[1])}
+        self.forget()
+        self.known.update(kept)
 
     def at(self, node: Node, position: Position) -> Lanes:
         """The element of a node at a position: one lane if that does not depend on the vector's counter."""
@@ -228,10 +223,8 @@ class Elements(ElementSources):
 
     def read_memory(self, base: Lanes, index: Affine, type: Type, is_overwritten: bool) -> Lanes:
         """Elements from memory: neighbours at once, one for all lanes, or each lane by itself."""
-        code = self.code
+        code, align, first = self.code, type.align, self.evaluate(index, False)
         stride, lanes = lane_stride(index)
-        align = type.align
-        first = self.evaluate(index, False)
         if lanes == 1:
             return load_element(code, code.offset(base, first, type), type, align, is_overwritten)
         vector = Type(type.kind, lanes)
@@ -350,15 +343,13 @@ class Elements(ElementSources):
             matrices.append([aligned[i * columns : (i + 1) * columns] for i in range(rows)])
         call = MatrixCall(matrices, self.factorizations, self.splat, self.fail, self.has_lapack)
         results = found.body(call, **node.params)
-        lead = position[: found.lead(node)]
-        shape = node.shape[found.lead(node) :]
+        lead, shape = position[: found.lead(node)], node.shape[found.lead(node) :]
         for index, value in zip(np.ndindex(shape), [x for row in results for x in row], strict=True):
             self.known[node, (*lead, *map(Affine, index))] = value.to(type.kind)
 
     def gather(self, node: Operation, position: Position) -> Lanes:
         """An element at an index that other values give."""
-        source = node.args[0]
-        indexed = gather_source(node, position)
+        source, indexed = node.args[0], gather_source(node, position)
         start, affine = self.computed_index(node.args[1:], indexed)
         if source.size == 1:  # a constant may have no address
             return self.load(source, (ZERO,) * source.ndim)
@@ -378,9 +369,8 @@ class Elements(ElementSources):
 
     def computed_index(self, arrays: Sequence[Node], indexed: IndexedPosition) -> tuple[Lanes | None, Affine]:
         """The index of an element in memory: the part that arrays give, and the rest."""
+        elements, stride = iter(reversed(self.index_elements(arrays, indexed))), 1
         total: Lanes | None = None
-        stride = 1
-        elements = iter(reversed(self.index_elements(arrays, indexed)))
         for axis in reversed(indexed.axes):
             if axis.operand is not None:
                 index = self.index_along(next(elements), axis.extent)

@@ -25,6 +25,7 @@ from wengert.compiler.simd.types import I64, PTR, Type
 if TYPE_CHECKING:
     from wengert.compiler.routines.lapack import MatrixProblem
 
+
 def factor_in_blocks(p: MatrixProblem, matrix: Lanes, n: int) -> None:
     """Replace the lower triangle of a matrix by its factor; `p.info` is not zero if there is none."""
     code, call, triangle, panels = p.code, p.inner, p.blocks["triangle"], p.blocks["panels"]

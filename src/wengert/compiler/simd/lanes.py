@@ -138,7 +138,10 @@ class Code:
         self.do(f"store {value.typed}, {address.typed}" + (f", align {align}" if align else ""))
 
     def update_shared(self, operation: str, address: Lanes, value: Lanes) -> None:
-        """Change an integer in memory that other threads may change meanwhile, if there are any: `or`, `add`."""
+        """Change an integer in memory that other threads may change meanwhile, if there are any.
+
+        `or` and `add`; on GPUs also `min` and `max`.
+        """
         if machine_target().is_freestanding:
             known = self.load(address, value.type)
             self.store(self.add(f"{operation} {known.typed}, {value.text}", value.type), address)

@@ -196,3 +196,38 @@ f = entry.callable_from(loaded, signature)
 assert np.array_equal(f(x)[0], x) and f(1) is NotImplemented
 """
     subprocess.run([sys.executable, "-c", script], input=code, check=True, timeout=120)
+
+
+@needs_support
+def test_garbage_frees_functions_before_their_definitions():
+    """The collector clears the owner first here; memory that is freed is overwritten, by settings of glibc."""
+    script = """
+import gc
+import numpy as np
+from tests.compiler.entry_programs import copies, load_entry
+from wengert.compiler.entry.entry import callable_from
+from wengert.compiler.entry.entry_signature import EntrySignature
+from wengert.compiler.entry.entry_values import Argument
+from wengert.core.spec import Spec
+
+class Program:
+    pass
+
+x = np.ones(3)
+signature = EntrySignature([Argument.of(x)], (Spec.of(x),))
+loaded = load_entry(copies([Spec.of(x)]), signature)
+
+def forget():
+    run = callable_from(loaded, signature, error=lambda status: program)
+    program, other = Program(), Program()
+    program.run, program.other, other.program = run, other, program
+
+for _ in range(20):
+    forget()
+    gc.collect()
+"""
+    overwriting = {
+        "PYTHONMALLOC": "malloc", "MALLOC_PERTURB_": "2", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0",
+    }  # fmt: skip
+    command = [sys.executable, "-X", "faulthandler", "-c", script]
+    subprocess.run(command, check=True, timeout=120, cwd=Path(__file__).parents[2], env=os.environ | overwriting)

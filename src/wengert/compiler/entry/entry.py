@@ -13,7 +13,7 @@ import ctypes
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -282,14 +282,17 @@ class _Method(ctypes.Structure):
     )
 
 
-class _EntryOwner:
-    """The `self` of a native function: keeps its code alive, and raises the error of a failed run."""
+class _EntryOwner(NamedTuple):
+    """The `self` of a native function: keeps its code alive, and raises the error of a failed run.
 
-    __slots__ = ("error", "loaded", "method")
+    A function reads its definition when it is freed. Of a cycle without other references the garbage collector clears
+    all objects in any order, but no tuple and no bytes: the definition lives as long as the function that refers to it.
+    """
 
-    def __init__(self, loaded: Loaded, name: str, error: Callable[[int], BaseException] | None):
-        self.loaded, self.error = loaded, error
-        self.method = _Method(name.encode(), loaded.address(ENTRY), _FASTCALL_KEYWORDS, None)
+    loaded: Loaded
+    name: bytes
+    method: bytes
+    error: Callable[[int], BaseException] | None
 
     def __call__(self, status: int) -> Any:
         if self.error is None:
@@ -297,7 +300,7 @@ class _EntryOwner:
         raise self.error(status)
 
 
-_new_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+_new_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_char_p, ctypes.py_object, ctypes.c_void_p)(
     ("PyCFunction_NewEx", ctypes.pythonapi)
 )
 
@@ -315,5 +318,6 @@ def callable_from(
     objects = signature.objects
     if objects:
         loaded.fill(OBJECTS, list(map(id, objects)), objects)
-    owner = _EntryOwner(loaded, name, error)
-    return _new_function(ctypes.addressof(owner.method), owner, None)
+    text = name.encode()
+    method = bytes(_Method(text, loaded.address(ENTRY), _FASTCALL_KEYWORDS, None))
+    return _new_function(method, _EntryOwner(loaded, text, method, error), None)

@@ -17,6 +17,7 @@ from wengert.compiler.forms.running_reductions import reduce_in_one_read
 from wengert.compiler.forms.selected_values import select_values
 from wengert.compiler.forms.softmax import share_exponentials
 from wengert.compiler.forms.sorted_values import sort_values
+from wengert.compiler.forms.transposed_constants import transpose_constants
 from wengert.control.rolling import roll
 from wengert.graph.graph import Graph
 from wengert.graph.passes import REWRITES, run_until_stable
@@ -34,7 +35,7 @@ def prepare(graph: Graph, rolls: bool = True) -> Graph:
     whole = drop_factors(inline_calls(graph))
     optimised = run_until_stable(roll(whole) if rolls else whole, REWRITES)
     expanded = expand(share_exponentials(block_attention(stack_columns(optimised))))
-    expanded = roll_factors(select_values(sort_values(expanded)))
+    expanded = transpose_constants(roll_factors(select_values(sort_values(expanded))))
     tidy = expanded if expanded.outputs == optimised.outputs else run_until_stable(expanded, TIDY)
     return iterate_elements(tidy, prepare_body)
 

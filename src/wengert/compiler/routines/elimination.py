@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.packed_products import TileWriter, Tiling, smaller
 from wengert.compiler.routines.triangular_panels import BLOCK
@@ -55,6 +56,8 @@ class Elimination(Tiling):
     def __init__(self, kind: str, pivot: Type):
         super().__init__(kind)
         self.pivot, self.tile = pivot, TileWriter(kind, False, adds_last=True)
+        self.together = max((16 if vector_bytes() >= 64 else 8) * self.lanes // BLOCK, 1)
+        """The columns whose triangles are solved together, in half of the registers: a single one mostly waits."""
         self.names = {
             part: f"wengert.eliminate.{part}.{kind}" for part in ("column", "block", "copy", "rest", "exchange")
         }
@@ -218,29 +221,33 @@ class Elimination(Tiling):
         buffer = code.array(self.element, self.rows * self.width)
         with code.loop(begin, end, self.rows) as top:
             group, count = self.at(matrix, (start + top) * n), smaller(end - top, self.rows)
-            with code.loop(0, count) as c:
-                column = self.at(group, c * n)
-                with code.loop(first, start) as k:
-                    self.exchange(column, k, self.load_pivot(pivots, k))
-                self.solve_triangle(triangle, self.at(column, first))
+            with code.loop(0, count) as c, code.loop(first, start) as k:
+                self.exchange(self.at(group, c * n), k, self.load_pivot(pivots, k))
+            solved = code.constant(0, I64)
+            for together in sorted({self.together, 1}, reverse=True):
+                stop = count & -together
+                with code.loop(solved, stop, together) as c:
+                    self.solve_triangle(triangle, [self.at(group, (c + i) * n + first) for i in range(together)])
+                solved = stop
             with code.loop(0, left, self.width) as row:
                 width = smaller(left - row, self.width)
                 factors = self.at(group, first), n, count - 1, self.at(panels, row * BLOCK), BLOCK
                 target = self.at(group, start + row)
                 self.tile.update(code, factors, target, n, count, width, buffer)
 
-    def solve_triangle(self, triangle: Lanes, column: Lanes) -> None:
-        """Replace the rows of a block in a column by the solution with the triangle of multipliers, in registers."""
+    def solve_triangle(self, triangle: Lanes, columns: list[Lanes]) -> None:
+        """Replace the rows of a block in columns by the solutions with the triangle of multipliers, in registers."""
         starts = range(0, BLOCK, self.lanes)
-        parts = [self.read(column, i, self.vector) for i in starts]
+        solutions = [[self.read(column, i, self.vector) for i in starts] for column in columns]
         for k in range(BLOCK - 1):
             at, lane = divmod(k, self.lanes)
-            factors = pick_lanes(parts[at], [lane] * self.lanes)
-            for q in range(at, len(parts)):
-                multipliers = self.read(triangle, k * BLOCK + starts[q], self.vector)
-                parts[q] = fma(factors, multipliers, parts[q])
-        for i, part in zip(starts, parts, strict=True):
-            self.store(part, column, i)
+            multipliers = [self.read(triangle, k * BLOCK + i, self.vector) for i in starts[at:]]
+            for parts in solutions:
+                factors = pick_lanes(parts[at], [lane] * self.lanes)
+                parts[at:] = [fma(factors, x, part) for x, part in zip(multipliers, parts[at:], strict=True)]
+        for column, parts in zip(columns, solutions, strict=True):
+            for i, part in zip(starts, parts, strict=True):
+                self.store(part, column, i)
 
     def write_exchange(self, code: Code) -> None:
         """Exchange elements of the columns of a part as the blocks behind theirs did."""

@@ -87,13 +87,13 @@ class BlockSteps:
         blocks, n, size = self.p.blocks, self.n, self.size
         work, solved = blocks["work"], blocks["solved"]
         self.run("lower", bar, solved, n, size)
-        self.copy_panels(solved, BLOCK, BLOCK, BLOCK)
+        self.copy_panels(solved, BLOCK, size, size)
         self.p.clear(work, BLOCK * BLOCK)
-        self.subtract(work, BLOCK, blocks["transposed"], BLOCK, (BLOCK, BLOCK, BLOCK))
-        self.run("mirror", work)
-        self.solve_rows(work, BLOCK, BLOCK)
-        self.p.transpose(solved, work, BLOCK, BLOCK)
-        self.solve_rows(solved, BLOCK, BLOCK)
+        self.subtract(work, BLOCK, blocks["transposed"], BLOCK, (size, size, size))
+        self.run("mirror", work, size)
+        self.solve_rows(work, BLOCK, size)
+        self.p.transpose(solved, work, size, size, BLOCK, BLOCK)
+        self.solve_rows(solved, BLOCK, size)
         self.run("formula", bar, solved, n, size)
 
     def run(self, name: str, *arguments: Lanes | int) -> None:
@@ -144,7 +144,7 @@ class BlockedPull(TriangularPanels):
         for name, parameters, write in (
             ("triangle", ("ptr %block", "ptr %triangle", "ptr %transposed", *sizes), self.write_triangle),
             ("lower", ("ptr %block", "ptr %copy", *sizes), self.write_lower),
-            ("mirror", ("ptr %work",), self.write_mirror),
+            ("mirror", ("ptr %work", "i64 %size"), self.write_mirror),
             ("formula", ("ptr %block", "ptr %solved", *sizes), self.write_formula),
         ):
             call.define(self.names[name], parameters, write, f"noinline {FEW_PASSES}")
@@ -180,8 +180,8 @@ class BlockedPull(TriangularPanels):
 
     def write_mirror(self, code: Code) -> None:
         """Make a matrix symmetric by its lower triangle, with the opposite sign."""
-        work = Lanes(code, "%work", PTR)
-        with code.loop(0, BLOCK) as i, code.loop(0, i + 1) as k:
+        work, size = Lanes(code, "%work", PTR), Lanes(code, "%size", I64)
+        with code.loop(0, size) as i, code.loop(0, i + 1) as k:
             value = -self.read(work, i * BLOCK + k, self.element)
             self.store(value, work, i * BLOCK + k)
             self.store(value, work, k * BLOCK + i)

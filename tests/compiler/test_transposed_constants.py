@@ -69,6 +69,9 @@ def test_other_matrices_stay_as_they_are():
     assert transpose_constants(given) is given
     of_lines = wg.trace(lambda x: (x[:, None] * x).T, np.ones(3))
     assert transpose_constants(of_lines) is of_lines
+    data = np.arange(1 << 18, dtype=float).reshape(2, -1)
+    large = wg.trace(lambda x: (data * x[:, None]).T, np.ones(2))
+    assert transpose_constants(large) is large
     by_rows = wg.trace(lambda x: np.transpose(SEEDS.reshape(2, 2, 3) * x, (1, 0, 2)), np.ones(3))
     assert transpose_constants(by_rows) is by_rows
 

@@ -24,6 +24,8 @@ from wengert.ops.shape.reshaping import _reshape, _transpose
 
 REPEATED = 12
 """The most additions for each element that are computed once more if other operations need a matrix as it was."""
+LARGEST = 1 << 20
+"""The most bytes of a constant that is stored once more: data of the user may be large, and used in both orders."""
 
 Axes = tuple[int, ...]
 
@@ -55,7 +57,7 @@ def matrices_of(root: Node) -> list[Node]:
         found[node] = None
         if isinstance(node, Operation) and (is_element_by_element(node) or slices_of(node)):
             stack.extend(node.args)
-        elif not isinstance(node, Constant) or node.is_captured:
+        elif not isinstance(node, Constant) or node.is_captured or node.nbytes > LARGEST:
             return []
     return list(found)
 

@@ -1,6 +1,7 @@
-"""Translation of several modules at once, and functions that have few passes."""
+"""Translation of several modules at once, functions that have few passes, and vectors on the stack."""
 
 import ctypes
+import re
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -9,8 +10,8 @@ import pytest
 import wengert as wg
 from wengert.compiler.forms.prepare import prepare
 from wengert.compiler.machine import translation
-from wengert.compiler.machine.target import Loaded, target_machine
-from wengert.compiler.machine.translation import FEW_PASSES, Level, Module, object_code, object_codes
+from wengert.compiler.machine.target import STACK_ALIGNMENT, Loaded, target_machine, vector_bytes
+from wengert.compiler.machine.translation import FEW_PASSES, Level, Module, object_code, object_codes, optimize
 from wengert.compiler.program.program_writer import write_program
 from wengert.compiler.simd import vector_functions
 from wengert.compiler.simd.types import Type
@@ -132,3 +133,19 @@ def test_a_module_is_freed_where_its_translation_is_interrupted(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         object_code(add(1))
     assert modules[0].closed
+
+
+@pytest.mark.skipif(vector_bytes() <= STACK_ALIGNMENT, reason="the stack is aligned for these vectors anyway")
+@pytest.mark.parametrize("order", [6, 8])
+def test_vectors_that_do_not_fit_into_registers_are_at_aligned_addresses(order):
+    x = np.eye(order) + np.zeros((100, order, order))
+    f = wg.compile(wg.value_and_grad(lambda x: np.linalg.inv(x).sum()))
+    translator = target_machine()
+    with llvm.parse_assembly(write_program(prepare(f.trace(x))).modules[0].text, llvm.create_context()) as module:
+        optimize(module, translator)
+        assembly = translator.emit_assembly(module)
+    vector = {32: "ymm", 64: "zmm"}[vector_bytes()]
+    on_stack = re.compile(rf"\t(v?mov\w+)\t(?:%{vector}\d+, -?\d*\(%rsp\)|-?\d*\(%rsp\), %{vector}\d+)")
+    moves = on_stack.findall(assembly)
+    assert len(moves) > 50
+    assert not [move for move in moves if move.startswith("vmovu")]

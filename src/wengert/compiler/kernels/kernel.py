@@ -16,6 +16,7 @@ from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loop_plan import LARGE, PIECES, SHARED, LoopPlan
 from wengert.compiler.kernels.loops import KernelLoops
 from wengert.compiler.kernels.scatters import ScatterWriter, combine_sums
+from wengert.compiler.machine.target import aligned_stack
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.program.memory_plan import POINTER, Memory, Pointers
 from wengert.compiler.schedule.schedule import Schedule
@@ -136,7 +137,7 @@ class KernelWriter(KernelLoops):
 
 def kernel_function(name: str, code: Code, is_inline: bool = False, attributes: str = "") -> str:
     """The text of a kernel's function, which becomes part of its caller if it `is_inline`."""
-    linkage, inlining = ("internal ", "alwaysinline") if is_inline else ("", "noinline")
+    linkage, inlining = ("internal ", "alwaysinline") if is_inline else ("", f"noinline {aligned_stack()}")
     parameters = "ptr %table, i64 %begin, i64 %end"
     head = f"define {linkage}void @{name}({parameters}) {inlining} nounwind {attributes} {{\nentry:\n"
     return head + "\n".join([*code.hoisted, *code.lines, "  ret void", "}"])

@@ -34,6 +34,10 @@ LEVELS: dict[str, tuple[str, ...]] = {
 """The levels of x86-64 processors, and the features that each adds to the previous one."""
 
 
+STACK_ALIGNMENT = 16
+"""What the address of the stack is a multiple of where a function begins, in bytes."""
+
+
 class Target(NamedTuple):
     """A processor by LLVM's name, its features besides, and the width of its vectors in bytes.
 
@@ -138,6 +142,14 @@ def vector_bytes() -> int:
 def vector_lanes(nbytes: int) -> int:
     """The number of elements of so many bytes in a vector; one where there are no vectors."""
     return max(vector_bytes() // nbytes, 1)
+
+
+def aligned_stack() -> str:
+    """The attribute of functions that may have more vectors than there are registers.
+
+    Without it LLVM does not align the stack for what it spills, and most vectors of 64 bytes are in two cache lines.
+    """
+    return f"alignstack({vector_bytes()})" if vector_bytes() > STACK_ALIGNMENT else ""
 
 
 def target_machine(level: int = 1) -> llvm.TargetMachine:

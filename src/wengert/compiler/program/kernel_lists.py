@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from wengert.compiler.kernels.kernel import KernelText
-from wengert.compiler.machine.target import machine_target
+from wengert.compiler.machine.target import aligned_stack, machine_target
 
 MANY = 8
 """Kernels of which there are so many share a function."""
@@ -110,7 +110,8 @@ def write_equal(between: tuple[str, ...], members: list[tuple[KernelText, list[N
         ]
         offset += numbers[k].size
     body = "".join([part for pair in zip(between, operands, strict=False) for part in pair]) + between[-1]
-    head = f"define internal void @{name}(ptr %table, i64 %begin, i64 %end, ptr %record) noinline nounwind {{\nentry:"
+    marks = f"noinline nounwind {aligned_stack()}"
+    head = f"define internal void @{name}(ptr %table, i64 %begin, i64 %end, ptr %record) {marks} {{\nentry:"
     records = {
         kernel.name: write_record(name, offset, kernel.extent, [values[k] for k in differing])
         for kernel, values in members

@@ -17,7 +17,7 @@ from wengert.compiler.entry.python_calls import (
 from wengert.compiler.kernels.kernel import KernelText
 from wengert.compiler.kernels.loop_plan import SHARED
 from wengert.compiler.kernels.threads import DECLARE_PARALLEL
-from wengert.compiler.machine.target import machine_target
+from wengert.compiler.machine.target import aligned_stack, machine_target
 from wengert.compiler.machine.translation import FEW_PASSES, Effort, Level, Module
 from wengert.compiler.program.kept_memory import NEEDED_BY_TAKE, TAKE_AND_RETURN
 from wengert.compiler.program.kernel_lists import RUN_LIST, EqualKernels
@@ -192,14 +192,15 @@ def write_first_module(run: Code, shared: Shared, kernels: Sequence[KernelText],
         linkage, value = ("external ", "") if is_freestanding else ("", " zeroinitializer")
         functions.append(f"@wengert.{name} = {linkage}global [{max(count, 1)} x ptr]{value}")
     for name, code, is_inline in shared.bodies:
-        inlining = "alwaysinline" if is_inline else "noinline"
+        inlining = "alwaysinline" if is_inline else f"noinline {aligned_stack()}"
         body = f"define internal i32 @{name}(ptr %inputs, ptr %outputs, ptr %arena) {inlining} nounwind {{\nentry:\n"
         functions.append(body + "\n".join([*code.hoisted, *code.lines, "}"]))
     for name, (parameters, code, attributes) in shared.functions.items():
-        start = f"define internal void @{name}({parameters}) noinline nounwind {attributes} {{"
+        marks = f"noinline nounwind {aligned_stack()} {attributes}"
+        start = f"define internal void @{name}({parameters}) {marks} {{"
         functions.append("\n".join([start, "entry:", *code.hoisted, *code.lines, "}"]))
     memory = ", ptr %memory" if is_freestanding else ""
-    head = f"define i32 @wengert.run(ptr %inputs, ptr %outputs{memory}) {{\nentry:\n"
+    head = f"define i32 @wengert.run(ptr %inputs, ptr %outputs{memory}) {aligned_stack()} {{\nentry:\n"
     functions.append(head + "\n".join([*run.hoisted, *run.lines, "}"]))
     return write_module(others, kernels, inlined, declarations, functions)
 
@@ -235,8 +236,8 @@ def kernel_texts(kernels: Sequence[KernelText]) -> list[str]:
         name = f"{members[0].name}.core"
         pointers = "".join([f"ptr {POINTER}{i}, " for i in range(lines // 3)])
         arguments = f"(ptr %table, {pointers}i64 %begin, i64 %end)"
-        attributes = FEW_PASSES if members[0].has_matrices else ""
-        texts.append(f"define internal void @{name}{arguments} noinline nounwind {attributes} {{\nentry:\n{core}")
+        marks = f"noinline nounwind {aligned_stack()} {FEW_PASSES if members[0].has_matrices else ''}"
+        texts.append(f"define internal void @{name}{arguments} {marks} {{\nentry:\n{core}")
         for kernel in members:
             head = f"define void @{kernel.name}(ptr %table, i64 %begin, i64 %end) noinline nounwind {{\nentry:"
             texts.append("\n".join([head, *kernel.pointers, f"  call void @{name}{arguments}", "  ret void", "}"]))

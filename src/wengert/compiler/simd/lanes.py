@@ -165,9 +165,9 @@ class Code:
         return Lanes(self, name, PTR)
 
     @contextmanager
-    def when(self, condition: Lanes) -> Iterator[None]:
-        """Run the code written in the `with` block if a condition holds."""
-        then, done = self.label("then"), self.label("done")
+    def when(self, condition: Lanes, runs: int = 1) -> Iterator[None]:
+        """Run the code written in the `with` block if a condition holds: so often at the least, in a loop."""
+        then, done = self.label("then", runs), self.label("done")
         self.branch(condition, then, done)
         self.begin(then)
         yield

@@ -58,9 +58,10 @@ class Columns:
         """The address of an element."""
         return self.code.offset(self.start, (j * self.rows + i) * self.type.lanes, self.type)
 
-    def get(self, j: int | Lanes, start: int = 0) -> list[Lanes]:
-        """The elements of a column, from a row on."""
-        return [self.code.load(self.address(j, i), self.type, self.type.align) for i in range(start, self.rows)]
+    def get(self, j: int | Lanes, start: int = 0, stop: int | None = None) -> list[Lanes]:
+        """The elements of a column, from a row on, to the end or to another row."""
+        rows = range(start, self.rows if stop is None else stop)
+        return [self.code.load(self.address(j, i), self.type, self.type.align) for i in rows]
 
     def put(self, j: int | Lanes, elements: Sequence[Lanes], start: int = 0) -> None:
         """Replace elements of a column, from a row on."""

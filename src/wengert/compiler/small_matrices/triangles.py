@@ -32,20 +32,23 @@ def write_cholesky(call: MatrixCall) -> Matrix:
 
 
 def write_cholesky_pull(call: MatrixCall) -> Matrix:
-    """The cotangent of A from that of its factor L: the steps of the factorization, backward (Smith, 1995)."""
+    """The cotangent of A from that of its factor L: the steps of the factorization, backward (Smith, 1995).
+
+    Of the terms of a sum, those that were computed last are added last, so that few additions wait for them.
+    """
     lanes = max(map(lanes_of, call.matrices))
     out, factor = [[[call.splat(e, lanes) for e in row] for row in x] for x in call.matrices]
     n = len(out)
     for k in reversed(range(n)):
-        for j in range(k + 1, n):
-            for i in range(j, n):
+        for j in reversed(range(k + 1, n)):
+            for i in reversed(range(j, n)):
                 out[i][k] = minus_product(out[i][k], out[i][j], factor[j][k])
                 out[j][k] = minus_product(out[j][k], out[i][j], factor[i][k])
         reciprocal = 1.0 / factor[k][k]
         for j in range(k + 1, n):
             out[j][k] = out[j][k] * reciprocal
             out[k][k] = minus_product(out[k][k], factor[j][k], out[j][k])
-        out[k][k] = out[k][k] * reciprocal * 0.5
+        out[k][k] = out[k][k] * (reciprocal * 0.5)
     zero = out[0][0].like(0.0)
     return [[out[i][j] if j <= i else zero for j in range(n)] for i in range(n)]
 

@@ -9,6 +9,7 @@ blocks is free, because they do not depend on each other; those of two rows are 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import reduce
 from operator import or_
 from typing import NamedTuple
@@ -76,6 +77,15 @@ def dot(x: Sequence[Lanes], y: Sequence[Lanes]) -> Lanes:
     return total
 
 
+class Rotated(NamedTuple):
+    """What a rotation of a sweep leaves to the next one: addresses of variables, with LAPACK's names."""
+
+    c: Lanes
+    s: Lanes
+    p: Lanes
+    g: Lanes
+
+
 class Tridiagonal:
     """Matrices that sweeps make diagonal, up to blocks of two rows; `rows` are those of the matrix of vectors.
 
@@ -107,6 +117,10 @@ class Tridiagonal:
         for value, variable in zip(values, variables, strict=True):
             self.code.store(value, variable)
 
+    def store_where(self, where: Lanes, value: Lanes, variable: Lanes) -> None:
+        """Replace the value of a variable where a condition holds."""
+        self.code.store(select(where, value, self.code.load(variable, self.type)), variable)
+
     def sweep_until_done(self) -> Lanes:
         """Sweep while a block has more than two rows; gives where one still has."""
         code = self.code
@@ -116,7 +130,7 @@ class Tridiagonal:
         self.choose_senses()
         count = code.variable(I64, 0)
         head, body, turning, done = map(code.label, ("head", "body", "turn", "done"))
-        sweeping = code.label("sweep", fewest_sweeps(self.n))
+        sweeping = code.label("sweep", self.n - 2)
         code.jump(head)
         code.begin(head)
         is_long = self.long_blocks()
@@ -179,47 +193,57 @@ class Tridiagonal:
             self.rows.put(r, reverse_where(self.rows.get(r), where))
 
     def sweep(self, run: Sequence[Lanes]) -> None:
-        """One step of QL on the block whose elements beside the diagonal are marked."""
-        d, e = self.load(self.diagonal), self.load(self.beside)
-        rotations: list[tuple[Lanes, Lanes]] = []
-        shift = wilkinson_shift(d, e, run)
+        """One step of QL on the block whose elements beside the diagonal are marked.
+
+        Blocks become shorter from sweep to sweep, so rotations that no lane needs are skipped. There are none in
+        matrices of three rows.
+        """
+        shift = wilkinson_shift(self.load(self.diagonal), self.load(self.beside), run)
         one, zero = shift.like(1.0), shift.like(0.0)
-        c, s, p, g = one, one, zero, zero
+        last = Rotated(*map(self.variable, (one, one, zero, zero)))
         for i in reversed(range(self.n - 1)):
-            is_inner = run[i] & run[i + 1] if i + 2 < self.n else None  # there is a rotation before this one
-            start = d[i + 1] - shift
-            g = start if is_inner is None else select(is_inner, g, start)
-            if is_inner is not None:
-                c, s, p = select(is_inner, c, one), select(is_inner, s, one), select(is_inner, p, zero)
-            f, b = s * e[i], c * e[i]
-            c, s, r = rotation(g, f)
-            if is_inner is not None:
-                e[i + 1] = select(is_inner, r, e[i + 1])
-            g = d[i + 1] - p
-            r = plus_product((d[i] - g) * s, c * 2.0, b)
-            p = s * r
-            d[i + 1] = select(run[i], g + p, d[i + 1])
-            g = c * r - b
-            is_last = run[i] & ~run[i - 1] if i else run[i]
-            d[i] = select(is_last, d[i] - p, d[i])
-            e[i] = select(is_last, g, e[i])
-            rotations.insert(0, (select(run[i], c, one), select(run[i], s, zero)))
-        self.store(d, self.diagonal)
-        self.store(e, self.beside)
+            is_needed = nullcontext() if self.n == 3 else self.code.when(any_lane(run[i]), fewest_rotations(self.n, i))
+            with is_needed:
+                self.rotate_pair(i, run, shift, last)
+
+    def rotate_pair(self, i: int, run: Sequence[Lanes], shift: Lanes, last: Rotated) -> None:
+        """Rotate rows i and i + 1, and the columns, in lanes whose block has both; `last` becomes this rotation."""
+        (below, above), e = self.load(self.diagonal[i : i + 2]), self.load(self.beside[i : i + 1])[0]
+        c, s, p, g = self.load(last)
+        one, zero = shift.like(1.0), shift.like(0.0)
+        is_inner = run[i] & run[i + 1] if i + 2 < self.n else None  # there is a rotation before this one
+        if is_inner is None:
+            g = above - shift
+        else:
+            c, s, p = select(is_inner, c, one), select(is_inner, s, one), select(is_inner, p, zero)
+            g = select(is_inner, g, above - shift)
+        f, b = s * e, c * e
+        c, s, r = rotation(g, f)
+        if is_inner is not None:
+            self.store_where(is_inner, r, self.beside[i + 1])
+        g = above - p
+        r = plus_product((below - g) * s, c, b + b)
+        p = s * r
+        self.store_where(run[i], g + p, self.diagonal[i + 1])
+        g = plus_product(-b, c, r)
+        is_last = run[i] & ~run[i - 1] if i else run[i]
+        self.store_where(is_last, below - p, self.diagonal[i])
+        self.store_where(is_last, g, self.beside[i])
+        self.store([c, s, p, g], last)
+        c, s = select(run[i], c, one), select(run[i], s, zero)
         for k in self.rows.indices():
-            row = self.rows.get(k)
-            for i in reversed(range(self.n - 1)):
-                rotate(row, i, *rotations[i])
-            self.rows.put(k, row)
+            pair = self.rows.get(k, i, i + 2)
+            rotate(pair, 0, c, s)
+            self.rows.put(k, pair, i)
 
 
-def fewest_sweeps(n: int) -> int:
-    """The sweeps over n rows with as many rotations as one for each block of 3 to n rows has; most need more.
+def fewest_rotations(n: int, i: int) -> int:
+    """How often rows i and i + 1 are rotated if each block of n to 3 rows is swept once; most need more sweeps.
 
-    >>> [fewest_sweeps(n) for n in range(3, 9)]
-    [1, 1, 2, 2, 3, 3]
+    >>> [fewest_rotations(6, i) for i in range(5)]
+    [1, 2, 3, 4, 4]
     """
-    return (n * (n - 1) // 2 - 1) // (n - 1)
+    return min(i + 1, n - 2)
 
 
 def first_run(marks: Sequence[Lanes]) -> list[Lanes]:
@@ -243,13 +267,15 @@ def wilkinson_shift(d: Sequence[Lanes], e: Sequence[Lanes], run: Sequence[Lanes]
     first, second, between = d[-2], d[-1], e[-1]
     for i in reversed(range(len(e) - 1)):
         first, second, between = [select(run[i], x, y) for x, y in ((d[i], first), (d[i + 1], second), (e[i], between))]
-    g = (second - first) / (between * 2.0)
-    return first - between / (g + plus_product(g.like(1.0), g, g).sqrt().copysign(g))
+    difference, twice = second - first, between + between
+    square = twice * twice
+    root = plus_product(square, difference, difference).sqrt()
+    return first - (square * 0.5) / (difference + root.copysign(difference))
 
 
 def rotation(x: Lanes, y: Lanes) -> tuple[Lanes, Lanes, Lanes]:
     """The cosine, which is not negative, and the sine of the rotation of (x, y) to (r, 0); and r."""
-    square = plus_product(x * x, y, y)
+    square = plus_product(y * y, x, x)
     is_short = square < SMALLEST_SQUARE
     length = square.sqrt()
     r = length.copysign(x + 0.0)

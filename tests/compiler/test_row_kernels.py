@@ -94,6 +94,20 @@ def test_a_value_of_a_row_that_is_read_elsewhere_in_the_row_is_kept():
         np.testing.assert_allclose(out, known, rtol=1e-13)
 
 
+@pytest.mark.parametrize("columns", [61, 64, 96, 256])
+@pytest.mark.parametrize("border", [3, 16])
+def test_no_value_is_in_the_memory_of_a_result_whose_vectors_overlap(columns, border):
+    """The second of two vectors that overlap at a border would read what the first one has written there."""
+
+    def f(x, y):
+        weights = np.exp(x - np.max(x, axis=1, keepdims=True))
+        total = np.sum(weights * weights, axis=1, keepdims=True)
+        return weights / total + np.pad(y[:, border:-border], ((0, 0), (border, border)))
+
+    x, y = RNG.standard_normal((2, 60, columns))
+    np.testing.assert_allclose(wg.compile(f)(x, y), f(x, y), rtol=1e-13)
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 @pytest.mark.parametrize("shape", [(64, 64), (100, 37), (9, 1000), (300, 10), (40, 1), (3, 5, 7, 21)])

@@ -122,7 +122,7 @@ class RowParts:
                     del kernel.buffers[node]
 
     def find_host(self, node: Node) -> Node | None:
-        """A result that is computed by the last part that reads a value, element by element from it."""
+        """A result that is computed by the last part that reads a value, element by element from it, and once."""
         kernel = self.kernel
         last = max([k for k, part in enumerate(kernel.parts) if node in part.operands], default=0)
         part = kernel.parts[last]
@@ -132,9 +132,9 @@ class RowParts:
             return None
         plan = LoopPlan(part, self.schedule)
         index = flat_index(plan.counted_position, free[0].shape)
-        is_whole = plan.vector_axis is None or plan.domain[plan.vector_axis] % plan.lanes == 0
         read = [(n, at) for n, at in plan.requested_elements() if self.base(n) is node]
-        return free[0] if is_whole and all(flat_index(at, n.shape) == index for n, at in read) else None
+        is_read_there = all(flat_index(at, n.shape) == index for n, at in read)
+        return free[0] if is_read_there and not plan.has_overlaps else None
 
     def values_used_again(self, room: int) -> Iterator[Node]:
         """Values that several parts compute, at the same positions of the same rows, and that are not cheap to repeat.

@@ -105,7 +105,7 @@ def test_no_value_is_in_the_memory_of_a_result_whose_vectors_overlap(columns, bo
         return weights / total + np.pad(y[:, border:-border], ((0, 0), (border, border)))
 
     x, y = RNG.standard_normal((2, 60, columns))
-    np.testing.assert_allclose(wg.compile(f)(x, y), f(x, y), rtol=1e-13)
+    np.testing.assert_allclose(wg.compile(f)(x, y), f(x, y), rtol=1e-13, atol=1e-14)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -65,7 +65,10 @@ class RowParts:
         return all(node in values and at == plan.counted_position for node, at in found)
 
     def drop_values(self) -> None:
-        """Store no values that parts have in registers, or that are as cheap to compute again as to read."""
+        """Store no values that parts have in registers, or that are as cheap to compute again as to read.
+
+        Parts that compute a value again find in memory what it was computed from.
+        """
         parts, made = self.kernel.parts, {node for part in self.kernel.parts for node in part.roots}
         readers = {node: [part for part in parts if node in part.operands] for node in made}
         before: set[Node] = set()
@@ -79,6 +82,8 @@ class RowParts:
                 is_cheap = not others or costs.get(node, 1) <= CHEAP_IN_ROW
                 if is_cheap and all(self.reads_elements(other, {node}) for other in others):
                     part.maps = [kept for kept in part.maps if kept is not node]
+                    for other in others:
+                        other.operands |= part.operands
                     for other in parts:
                         other.operands.discard(node)
 

@@ -94,6 +94,45 @@ def test_a_value_of_a_row_that_is_read_elsewhere_in_the_row_is_kept():
         np.testing.assert_allclose(out, known, rtol=1e-13)
 
 
+def centre_rows_over_sums(x, y):
+    w = np.where(y > x, y, 0.9 * x)
+    rows = w / (1.0 + np.sum(w * w, axis=-1, keepdims=True))
+    return rows - np.mean(rows, axis=0)
+
+
+def find_least_distances(x, y):
+    w = np.exp(-x * x)
+    return np.min(w - np.max(w, axis=-1, keepdims=True), axis=0, keepdims=True) * 1.3 + y
+
+
+@pytest.mark.parametrize("shape", [(200, 24), (50, 61)])
+@pytest.mark.parametrize("f", [centre_rows_over_sums, find_least_distances])
+def test_what_is_computed_again_finds_what_it_is_computed_from(f, shape):
+    """In the gradient, a part computes again what another one computed from an array that it did not read itself."""
+    x, y = RNG.standard_normal((2, *shape))
+
+    def loss(x):
+        found = f(x, y)
+        return np.sum(found * found)
+
+    gradient = wg.grad(loss)
+    np.testing.assert_allclose(wg.compile(gradient)(x), gradient(x), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("columns", [61, 64, 96, 256])
+@pytest.mark.parametrize("border", [3, 16])
+def test_no_value_is_in_the_memory_of_a_result_whose_vectors_overlap(columns, border):
+    """The second of two vectors that overlap at a border would read what the first one has written there."""
+
+    def f(x, y):
+        weights = np.exp(x - np.max(x, axis=1, keepdims=True))
+        total = np.sum(weights * weights, axis=1, keepdims=True)
+        return weights / total + np.pad(y[:, border:-border], ((0, 0), (border, border)))
+
+    x, y = RNG.standard_normal((2, 60, columns))
+    np.testing.assert_allclose(wg.compile(f)(x, y), f(x, y), rtol=1e-13, atol=1e-14)
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 @pytest.mark.parametrize("shape", [(64, 64), (100, 37), (9, 1000), (300, 10), (40, 1), (3, 5, 7, 21)])

@@ -56,6 +56,16 @@ def test_an_operation_that_is_not_known_is_an_error():
         program([np.ones(3)], [np.ones(3)])
 
 
+def test_libraries_are_looked_for_once_where_nothing_can_limit_them(monkeypatch):
+    asked: list[str] = []
+    monkeypatch.setattr(programs, "find_spec", lambda name: asked.append(name))
+    block = programs.OneBlasThread()
+    for _ in range(3):
+        with block:
+            pass
+    assert asked == ["threadpoolctl"]
+
+
 def test_blas_has_one_thread_in_programs():
     threadpoolctl = pytest.importorskip("threadpoolctl")
     threads = lambda: {i["num_threads"] for i in threadpoolctl.threadpool_info() if i["user_api"] == "blas"}

@@ -64,14 +64,14 @@ REDUCED_ARRAY, REDUCED = 1 << 16, 2
 """The same two figures for reductions."""
 STACK_ARRAY, STACKED = 1 << 12, 32
 """The same for operations on stacks of matrices."""
-FEWEST_ROWS = 16
-"""The fewest rows of one matrix that native code factors, in eager and in compiled code: LAPACK is slower then."""
 SORTED_ARRAY, SORTED = 1 << 12, 64
 """The same for stable sorting."""
 PRODUCT_ARRAY, PRODUCTS = 1 << 12, 32
 """The least number of elements of the left factor of a large product, and the multiplications of a nanosecond."""
 KEY_ARRAY, AT_KEY = 1 << 12, 16
 """The same for reads and additions at a key with arrays: the least number of elements of its last array."""
+FEWEST_ROWS = 16
+"""The fewest rows of one matrix that native code factors, in eager and in compiled code: LAPACK is slower then."""
 ONLY_ARRAYS = {np.ndarray}
 """The classes of operands of large calls."""
 MOST_SIGNATURES = 256

@@ -127,8 +127,9 @@ class OneBlasThread:
 
         A library comes with a module, so it is made again when there are new ones.
         """
-        if self.modules != len(sys.modules) and find_spec("threadpoolctl"):
-            self.controller = import_module("threadpoolctl").ThreadpoolController()
+        if self.modules != len(sys.modules):
+            if find_spec("threadpoolctl"):
+                self.controller = import_module("threadpoolctl").ThreadpoolController()
             self.modules = len(sys.modules)
         return self.controller
 

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from tests.graph.passes.programs import SPECIAL, assert_same_bits, names, programs
 
 import wengert as wg
+from wengert.core import native
 from wengert.core.primitive import TABLE
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
@@ -29,6 +30,21 @@ def test_operations_on_constants_become_constants():
     assert names(graph) == ["exp", "negative", "sum", "add"]
     assert names(after) == ["add"]
     assert_same_bits(graph.evaluate(np.float64(2.0)), after.evaluate(np.float64(2.0)))
+
+
+def test_numpy_computes_what_is_folded(monkeypatch):
+    """So a program does not depend on what ran before, nor is native code made for a machine that is exported to."""
+    calls: list[str] = []
+    monkeypatch.setattr(native, "PAYS", 0)
+    monkeypatch.setattr(native, "run_natively", lambda primitive, *_: calls.append(primitive.name))
+    for name in ("sum", "exp"):
+        monkeypatch.setattr(TABLE[name].impl.large_calls, "spent", {})
+    x = np.linspace(0.0, 1.0, native.WIDE_ARRAY)
+    after = fold(of_constant(x, ("exp", {}), ("sum", {"axis": (0,), "keepdims": False})))
+    assert names(after) == ["add"]
+    assert calls == []
+    TABLE["exp"].op(x)
+    assert calls == ["exp"]
 
 
 def test_special_numbers_are_folded_without_warnings():

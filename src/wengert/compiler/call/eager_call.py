@@ -86,13 +86,13 @@ def flagged_program_of(
 
 @lru_cache(2 * MOST_PROGRAMS)
 def find_contiguous(
-    program_of: Callable[..., NativeProgram | None],
+    find_program: Callable[..., NativeProgram | None],
     primitive: Primitive,
     specs: tuple[tuple[tuple[int, ...], np.dtype], ...],
     *details: Any,
 ) -> NativeProgram | None:
     """The program for C-contiguous operands with these shapes and dtypes, in less time than by their layouts."""
-    return program_of(primitive, tuple([MemoryLayout(Spec(*spec)) for spec in specs]), *details)
+    return find_program(primitive, tuple([MemoryLayout(Spec(*spec)) for spec in specs]), *details)
 
 
 def compile_graph(graph: Graph, results: Any, name: str) -> NativeProgram | None:

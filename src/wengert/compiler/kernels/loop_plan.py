@@ -313,7 +313,15 @@ class LoopPlan:
     @property
     def is_element_by_element(self) -> bool:
         """Whether each element is read and written once, by the same lanes: results may overwrite operands."""
-        return self.is_flat and self.domain[0] % self.lanes == 0
+        return self.is_flat and not self.has_overlaps
+
+    @property
+    def has_overlaps(self) -> bool:
+        """Whether vectors overlap, at the end of their axis or of its segments: some elements are computed twice."""
+        if self.vector_axis is None:
+            return False
+        is_cut = self.interior is not None and self.interior.gaps is not None
+        return is_cut or self.domain[self.vector_axis] % self.lanes != 0
 
     @property
     def accumulators(self) -> int:

@@ -65,7 +65,10 @@ class RowParts:
         return all(node in values and at == plan.counted_position for node, at in found)
 
     def drop_values(self) -> None:
-        """Store no values that parts have in registers, or that are as cheap to compute again as to read."""
+        """Store no values that parts have in registers, or that are as cheap to compute again as to read.
+
+        Parts that compute a value again find in memory what it was computed from.
+        """
         parts, made = self.kernel.parts, {node for part in self.kernel.parts for node in part.roots}
         readers = {node: [part for part in parts if node in part.operands] for node in made}
         before: set[Node] = set()
@@ -79,6 +82,8 @@ class RowParts:
                 is_cheap = not others or costs.get(node, 1) <= CHEAP_IN_ROW
                 if is_cheap and all(self.reads_elements(other, {node}) for other in others):
                     part.maps = [kept for kept in part.maps if kept is not node]
+                    for other in others:
+                        other.operands |= part.operands
                     for other in parts:
                         other.operands.discard(node)
 
@@ -122,7 +127,7 @@ class RowParts:
                     del kernel.buffers[node]
 
     def find_host(self, node: Node) -> Node | None:
-        """A result that is computed by the last part that reads a value, element by element from it."""
+        """A result that is computed by the last part that reads a value, element by element from it, and once."""
         kernel = self.kernel
         last = max([k for k, part in enumerate(kernel.parts) if node in part.operands], default=0)
         part = kernel.parts[last]
@@ -132,9 +137,9 @@ class RowParts:
             return None
         plan = LoopPlan(part, self.schedule)
         index = flat_index(plan.counted_position, free[0].shape)
-        is_whole = plan.vector_axis is None or plan.domain[plan.vector_axis] % plan.lanes == 0
         read = [(n, at) for n, at in plan.requested_elements() if self.base(n) is node]
-        return free[0] if is_whole and all(flat_index(at, n.shape) == index for n, at in read) else None
+        is_read_there = all(flat_index(at, n.shape) == index for n, at in read)
+        return free[0] if is_read_there and not plan.has_overlaps else None
 
     def values_used_again(self, room: int) -> Iterator[Node]:
         """Values that several parts compute, at the same positions of the same rows, and that are not cheap to repeat.

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wengert.compiler.machine.translation import FEW_PASSES
+from wengert.compiler.routines.call import read_part
 from wengert.compiler.routines.packed_products import TileWriter, smaller
 from wengert.compiler.routines.triangular_panels import BLOCK, TriangularPanels
 from wengert.compiler.simd.complex_lanes import Variable
@@ -105,8 +106,7 @@ class BlockedFactorization(TriangularPanels):
 
     def write_panels(self, code: Code) -> None:
         """Solve the rows of a part with the triangle; the panels have them with the opposite sign."""
-        table, begin, end = Lanes(code, "%table", PTR), Lanes(code, "%begin", I64), Lanes(code, "%end", I64)
-        matrix, triangle, panels, *sizes = [code.load(code.offset(table, i, PTR), PTR) for i in range(5)]
+        (matrix, triangle, panels, *sizes), begin, end = read_part(code, 5)
         n, first = [code.load(size, I64) for size in sizes]
         start = first + BLOCK
         with code.loop(begin, end, self.width) as row:
@@ -127,8 +127,7 @@ class BlockedFactorization(TriangularPanels):
 
         Tiles are in turn one from the top and one from the bottom, which is longer, so that parts are about equal.
         """
-        table, begin, end = Lanes(code, "%table", PTR), Lanes(code, "%begin", I64), Lanes(code, "%end", I64)
-        matrix, panels, *sizes = [code.load(code.offset(table, i, PTR), PTR) for i in range(4)]
+        (matrix, panels, *sizes), begin, end = read_part(code, 4)
         n, first = [code.load(size, I64) for size in sizes]
         start = first + BLOCK
         left = n - start

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.machine.translation import FEW_PASSES
+from wengert.compiler.routines.call import read_part
 from wengert.compiler.routines.packed_products import TileWriter, Tiling, smaller
 from wengert.compiler.routines.triangular_panels import BLOCK
 from wengert.compiler.simd.complex_lanes import Variable
@@ -212,10 +213,8 @@ class Elimination(Tiling):
 
     def write_rest(self, code: Code) -> None:
         """Eliminate the rows of a block from the columns of a part."""
-        table, begin, end = Lanes(code, "%table", PTR), Lanes(code, "%begin", I64), Lanes(code, "%end", I64)
-        pointers = [code.load(code.offset(table, i, PTR), PTR) for i in range(6)]
-        matrix, pivots, panels, triangle = pointers[:4]
-        n, first = [code.load(pointer, I64) for pointer in pointers[4:]]
+        (matrix, pivots, panels, triangle, *sizes), begin, end = read_part(code, 6)
+        n, first = [code.load(size, I64) for size in sizes]
         start = first + BLOCK
         left = n - start
         buffer = code.array(self.element, self.rows * self.width)
@@ -251,8 +250,7 @@ class Elimination(Tiling):
 
     def write_exchange(self, code: Code) -> None:
         """Exchange elements of the columns of a part as the blocks behind theirs did."""
-        table, begin, end = Lanes(code, "%table", PTR), Lanes(code, "%begin", I64), Lanes(code, "%end", I64)
-        matrix, pivots, size = [code.load(code.offset(table, i, PTR), PTR) for i in range(3)]
+        (matrix, pivots, size), begin, end = read_part(code, 3)
         n = code.load(size, I64)
         with code.loop(begin, end) as j, code.loop((j & -BLOCK) + BLOCK, n) as k:
             self.exchange(self.at(matrix, j * n), k, self.load_pivot(pivots, k))

@@ -1,4 +1,4 @@
-"""The factorisations of matrices by LAPACK: Cholesky's, L U and Q R."""
+"""The factorisations of matrices, Cholesky's, L U and Q R: in blocks, or by LAPACK."""
 
 from __future__ import annotations
 

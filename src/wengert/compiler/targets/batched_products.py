@@ -7,12 +7,15 @@ row of a token) by all of their addresses, which the device computes.
 
 from __future__ import annotations
 
-import itertools
+import math
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+
+MOST_PLANS = 1024
+"""The number of shapes with strides whose plans are kept, and of batches whose offsets are kept on devices."""
 
 
 class MatrixLayout(NamedTuple):
@@ -22,11 +25,34 @@ class MatrixLayout(NamedTuple):
     distance: int
 
 
+class Batch(NamedTuple):
+    """Where the matrices of a batch are: its shape, and the strides of its axes, in elements."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def step(self) -> int | None:
+        """The distance of matrices that are evenly apart.
+
+        >>> Batch((2, 3), (15, 5)).step, Batch((2, 3), (5, 10)).step, Batch((1,), (7,)).step
+        (5, None, 0)
+        """
+        axes = [(n, step) for n, step in zip(self.shape, self.strides, strict=True) if n > 1]
+        is_even = all(outer == n * inner for (_, outer), (n, inner) in zip(axes, axes[1:], strict=False))
+        return (axes[-1][1] if axes else 0) if is_even else None
+
+    def offsets(self) -> np.ndarray:
+        """Where each matrix is, in elements, one after the other."""
+        indices = np.indices(self.shape).reshape(len(self.shape), -1)
+        return np.array(self.strides, np.int64) @ indices
+
+
 class BatchPlan(NamedTuple):
-    """Both operands and the result: layouts of matrices, where each is, and the distances if they are evenly apart."""
+    """Both operands and the result: layouts of matrices, where they are, and the distances if they are evenly apart."""
 
     layouts: tuple[MatrixLayout, MatrixLayout, MatrixLayout]
-    offsets: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+    batches: tuple[Batch, Batch, Batch]
     steps: tuple[int, int, int] | None
 
 
@@ -38,7 +64,7 @@ def find_layout(shape: Sequence[int], strides: Sequence[int]) -> MatrixLayout | 
     return MatrixLayout(True, across) if down == 1 and across >= rows else None
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(MOST_PLANS)
 def plan_batch(shapes: tuple[tuple[int, ...], ...], strides: tuple[tuple[int, ...], ...]) -> BatchPlan | None:
     """How x @ y = out is computed, by the shapes and strides of all three; None if CuPy must do it."""
     batch = shapes[2][:-2]
@@ -47,26 +73,10 @@ def plan_batch(shapes: tuple[tuple[int, ...], ...], strides: tuple[tuple[int, ..
     x, y, out = [find_layout(shape[-2:], steps[-2:]) for shape, steps in zip(shapes, strides, strict=True)]
     if x is None or y is None or out is None or out.is_transposed:
         return None
-    at_x, at_y, at_out = [find_offsets(batch, steps) for steps in strides]
-    even = [find_step(offsets) for offsets in (at_x, at_y, at_out)]
+    batches = Batch(batch, strides[0][:-2]), Batch(batch, strides[1][:-2]), Batch(batch, strides[2][:-2])
+    even = [part.step for part in batches]
     steps = (even[0], even[1], even[2]) if None not in even else None
-    return BatchPlan((x, y, out), (at_x, at_y, at_out), steps)  # type: ignore[arg-type]  # none of them is None
-
-
-def find_offsets(batch: tuple[int, ...], strides: Sequence[int]) -> tuple[int, ...]:
-    """Where each matrix of a batch is."""
-    indices = itertools.product(*map(range, batch))
-    return tuple([sum(i * step for i, step in zip(index, strides, strict=False)) for index in indices])
-
-
-def find_step(offsets: Sequence[int]) -> int | None:
-    """The distance of matrices that are evenly apart.
-
-    >>> find_step([0, 5, 10]), find_step([0, 5, 20]), find_step([0])
-    (5, None, 0)
-    """
-    step = offsets[1] - offsets[0] if len(offsets) > 1 else 0
-    return step if all(b - a == step for a, b in itertools.pairwise(offsets)) else None
+    return BatchPlan((x, y, out), batches, steps)  # type: ignore[arg-type]  # none of them is None
 
 
 def multiply(arrays: Any, x: Any, y: Any, out: Any) -> None:
@@ -89,7 +99,7 @@ def call_cublas(arrays: Any, plan: BatchPlan, x: Any, y: Any, out: Any) -> None:
     of_x, of_y, of_out = plan.layouts
     kind = lambda layout: blas.CUBLAS_OP_T if layout.is_transposed else blas.CUBLAS_OP_N
     sizes = kind(of_y), kind(of_x), y.shape[-1], *x.shape[-2:]
-    handle, count = arrays.cuda.get_cublas_handle(), len(plan.offsets[0])
+    handle, count = arrays.cuda.get_cublas_handle(), math.prod(out.shape[:-2])
     if plan.steps is not None:
         step_x, step_y, step = plan.steps
         getattr(blas, f"{letter}gemmStridedBatched")(
@@ -99,8 +109,8 @@ def call_cublas(arrays: Any, plan: BatchPlan, x: Any, y: Any, out: Any) -> None:
         return
     device = arrays.cuda.runtime.getDevice()
     at_x, at_y, at = [
-        offsets_on_device(arrays, device, offsets, out.itemsize) + a.data.ptr
-        for offsets, a in zip(plan.offsets, (x, y, out), strict=True)
+        offsets_on_device(arrays, device, batch, out.itemsize) + a.data.ptr
+        for batch, a in zip(plan.batches, (x, y, out), strict=True)
     ]
     getattr(blas, f"{letter}gemmBatched")(
         handle, *sizes, one, at_y.data.ptr, of_y.distance, at_x.data.ptr, of_x.distance,
@@ -108,9 +118,9 @@ def call_cublas(arrays: Any, plan: BatchPlan, x: Any, y: Any, out: Any) -> None:
     )  # fmt: skip
 
 
-@cache
-def offsets_on_device(arrays: Any, _device: int, offsets: tuple[int, ...], itemsize: int) -> Any:
-    """Offsets in bytes on the current device, where all streams find them."""
-    found = arrays.asarray(np.array(offsets, np.int64) * itemsize)
+@lru_cache(MOST_PLANS)
+def offsets_on_device(arrays: Any, _device: int, batch: Batch, itemsize: int) -> Any:
+    """Where the matrices of a batch are, in bytes, on the current device, where all streams find it."""
+    found = arrays.asarray(batch.offsets() * itemsize)
     arrays.cuda.get_current_stream().synchronize()
     return found

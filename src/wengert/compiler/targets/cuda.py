@@ -54,10 +54,14 @@ except ImportError:  # then nothing here runs: `device_call.find_backend` says w
 
 
 class StreamState:
-    """What the kernels of a program need on one stream: the table of pointers, and the graphs that read it."""
+    """What the kernels of a program need on one stream: the table of pointers, and the graphs that read it.
+
+    `written` is the list that the table was last written from: that of one call, whose later groups need it there.
+    """
 
     def __init__(self, entries: int):
         self.table = cupy.empty(entries, np.int64)
+        self.written: list[int] | None = None
         self.address = np.array([self.table.data.ptr], np.int64)
         self.graphs: dict[int, Graph | Launch] = {}
 
@@ -87,7 +91,10 @@ class CudaKernels:
                 self.launch_group(group, table, stream)
 
     def launch_group(self, group: int, table: list[int], stream: int) -> None:
-        """Launch a group of kernels that read the table in the device's memory."""
+        """Launch a group of kernels that read the table in the device's memory.
+
+        The first group writes it, and so do others if another thread has begun a call in between.
+        """
         self.table[:] = table
         state = self.states.get(stream)
         if state is None:
@@ -96,11 +103,12 @@ class CudaKernels:
         run = state.graphs.get(group)
         if run is None:
             run = state.graphs[group] = self.prepare(group, state, writes_table)
-        if group == 0 and not writes_table:
-            state.table.set(np.array(table, np.int64))
-        elif writes_table:
+        if writes_table:
             assert isinstance(run, Graph)
             run.update()
+        elif group == 0 or state.written is not table:
+            state.table.set(np.array(table, np.int64))
+        state.written = table
         run(stream)
 
     def prepare(self, group: int, state: StreamState, writes_table: bool) -> Graph | Launch:
@@ -125,6 +133,7 @@ class CudaDevice:
         self.module, self.is_single = module, is_single
         self.library, self.arrays, self.empty = LIBRARIES["cuda"], cupy, cupy.empty
         self.blocks: dict[int, tuple[Any, int]] = {}  # for each stream, memory for small results, and where it is free
+        self.lock = threading.Lock()  # one call takes memory of a block at a time
 
     def allocator(self, specs: Sequence[Spec]) -> Callable[[], list[Any]]:
         """What makes new arrays; small ones are parts of a block that is allocated for many calls."""
@@ -136,10 +145,11 @@ class CudaDevice:
 
         def allocate() -> list[Any]:
             stream = cupy.cuda.get_current_stream().ptr
-            memory, start = self.blocks.get(stream, (None, BLOCK))
-            if start + total > BLOCK:
-                memory, start = cupy.cuda.alloc(BLOCK), 0
-            self.blocks[stream] = memory, start + total
+            with self.lock:
+                memory, start = self.blocks.get(stream, (None, BLOCK))
+                if start + total > BLOCK:
+                    memory, start = cupy.cuda.alloc(BLOCK), 0
+                self.blocks[stream] = memory, start + total
             return [cupy.ndarray(shape, dtype, memory + (start + offset)) for shape, dtype, offset in placed]
 
         return allocate

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from wengert.core.aspects import primitive_of
+from wengert.core.primitive import plain_impl
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation, is_a, make_constant, make_operation
@@ -44,7 +45,10 @@ def total_bytes(constants: Sequence[Node]) -> int:
 
 
 def fold_operation(node: Operation) -> Node | None:
-    """The constant that an operation is, if its operands are, and if it is small or no larger than they are."""
+    """The constant that an operation is, if its operands are, and if it is small or no larger than they are.
+
+    NumPy computes it: native code would give other bits once it pays, and may be under way for another machine.
+    """
     if is_empty(node):
         return Constant(np.empty(node.shape, node.dtype))
     values = []
@@ -56,7 +60,7 @@ def fold_operation(node: Operation) -> Node | None:
         return None
     try:
         with np.errstate(all="ignore"):
-            value = node.primitive.impl(*values, **node.params)
+            value = plain_impl(node.primitive)(*values, **node.params)
     except Exception:  # such as an index out of bounds: the run will raise it
         return None
     return Constant(node.weak(value)) if node.weak is not None else make_constant(value)

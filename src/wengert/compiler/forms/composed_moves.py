@@ -1,14 +1,13 @@
 """Chains of operations that only move elements of one array: one read of each element, at an index that is known.
 
-Joining parts of an array in another order (`np.stack`, `np.concatenate`, `np.roll`) is a pass over it, and so is each
-of the gates of a quantum circuit that permute its states, or each step of a bit reversal. Several of them, one after
-the other, are a permutation, or a selection, of the elements of the first array. Its indices are found by running the
-same operations on the numbers of the elements, when the program is compiled.
+Parts of an array that are joined in another order and reshaped are a pass over it: a CNOT gate of a quantum circuit, or
+a step of a bit reversal. Several of them, one after the other, permute the elements of the first array, or select some.
+Their indices are found by running the same operations on the numbers of the elements, when the program is compiled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 
 import numpy as np
 
@@ -19,26 +18,24 @@ from wengert.graph.passes.views import merge_views
 from wengert.ops.indexing.key import Hole, Index
 from wengert.ops.indexing.subscripts import _getitem, gather
 from wengert.ops.shape.joining import _stack
-from wengert.ops.shape.rearranging import _concatenate, _flip, _roll
+from wengert.ops.shape.rearranging import _concatenate, _flip
 from wengert.ops.shape.reshaping import _expand_dims, _reshape, _transpose
 
-JOINS = (_stack, _concatenate, _roll)
-"""Each is a pass over its operands."""
+JOINS = (_stack, _concatenate)
 VIEWS = (_getitem, _flip, _reshape, _expand_dims, _transpose)
 FEWEST_BYTES = 48
 """A read at an index takes about as long as passes of so many bytes: three over complex numbers, six over doubles."""
-MOST_ELEMENTS = 1 << 20
-"""Indices of longer arrays would take longer to store with the program, and to read, than the passes."""
+FEWEST_ELEMENTS, MOST_ELEMENTS = 128, 1 << 20
+"""In a program of few elements, all positions are known when it is written. The indices of long arrays would make the
+program large.
+"""
 
 
 def compose_moves(graph: Graph) -> Graph:
     """Replace joins that follow several others, of parts of one array, by a gather from that array."""
     origins = find_origins(graph.operations)
     read = joins_read(graph, origins)
-    passes: dict[Node, int] = {}
-    for node in origins:
-        before = max(0 if a in read else passes.get(a, 0) for a in node.args)
-        passes[node] = before + is_a(node, *JOINS)
+    passes = count_passes(origins, read)
     ends = {join for join in read if is_long(join, passes[join])}
     if not ends:
         return graph
@@ -91,9 +88,23 @@ def joins_read(graph: Graph, origins: dict[Operation, Node]) -> set[Operation]:
     return found
 
 
+def count_passes(origins: Mapping[Operation, Node], read: Set[Node]) -> dict[Node, int]:
+    """The number of joins that are computed for each array alone, and would be in memory, because it reshapes them."""
+    passes: dict[Node, int] = {}
+    joined: set[Node] = set()
+    for node in origins:
+        alone = [a for a in node.args if a not in read]
+        passes[node] = max([passes.get(a, 0) for a in alone], default=0)
+        if is_a(node, _reshape):
+            passes[node] += not joined.isdisjoint(alone)
+        elif is_a(node, *JOINS) or not joined.isdisjoint(alone):
+            joined.add(node)
+    return passes
+
+
 def is_long(join: Operation, passes: int) -> bool:
-    """Whether so many passes over an array take longer than reads at indices."""
-    return passes * join.dtype.itemsize >= FEWEST_BYTES and 0 < join.size <= MOST_ELEMENTS
+    """Whether a join after so many passes over an array takes longer than reads at indices."""
+    return (passes + 1) * join.dtype.itemsize >= FEWEST_BYTES and FEWEST_ELEMENTS <= join.size <= MOST_ELEMENTS
 
 
 def element_numbers(

@@ -107,9 +107,7 @@ def is_long(join: Operation, passes: int) -> bool:
     return (passes + 1) * join.dtype.itemsize >= FEWEST_BYTES and FEWEST_ELEMENTS <= join.size <= MOST_ELEMENTS
 
 
-def element_numbers(
-    end: Operation, origins: Mapping[Operation, Node], moved: Mapping[Node, np.ndarray]
-) -> np.ndarray:
+def element_numbers(end: Operation, origins: Mapping[Operation, Node], moved: Mapping[Node, np.ndarray]) -> np.ndarray:
     """The number of each element of a moved array in the array that it is an element of; `moved` has known ones."""
     origin = origins[end]
     numbers = {origin: np.arange(origin.size, dtype=np.int32).reshape(origin.shape), **moved}

@@ -59,7 +59,7 @@ def is_native_key(key: Index, shape: tuple[int, ...], indices: Sequence[Node]) -
 def are_indices(array: Node, extent: int) -> bool:
     """Whether an array is part of the program, and all its numbers are indices of an axis: none counts from the end."""
     table = constant_value(array)
-    return table is not None and np.size(table) > 0 and 0 <= np.min(table) and np.max(table) < extent
+    return table is not None and np.size(table) > 0 and np.min(table) >= 0 and np.max(table) < extent
 
 
 def indexed_position(

@@ -72,6 +72,22 @@ def test_what_belongs_to_a_column_stays_in_registers(blocks):
     assert not blocks
 
 
+@pytest.mark.parametrize("n", [64, 515, 1500])
+def test_booleans_are_folded_in_registers(n, blocks):
+    x = RNG.normal(size=(40, n))
+    f = lambda x: (np.sin(long_term(x)).max(0), (long_term(x) > 90).any(0), (long_term(x) < 90).all(0))
+    for found, expected in zip(wg.compile(f)(x), f(x), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert not blocks
+
+
+@pytest.mark.parametrize("dtype", ["i8", "i4", "f2"])
+def test_sums_of_other_dtypes(dtype):
+    x = RNG.integers(0, 2, (40, 300)).astype(dtype)
+    f = lambda x: np.sum(x * x * x + x - x * 2 + x * (x + 1) - (x + 2) * (x + 3) + x * 4, 0, dtype)
+    np.testing.assert_array_equal(wg.compile(f)(x), f(x))
+
+
 @pytest.mark.parametrize("n", [64, 67])
 def test_complex_sums(n, blocks):
     x = RNG.normal(size=(20, n)) + 1j * RNG.normal(size=(20, n))

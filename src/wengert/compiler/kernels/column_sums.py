@@ -32,6 +32,8 @@ def vectors_in_block(plan: LoopPlan) -> int:
     are_columns = bool(kernel.reductions and plan.reduced_axes) and axis in plan.kept_axes
     if axis is None or not are_columns or plan.outer or plan.cuts or plan.interior or plan.has_short_body:
         return 1
+    if any(node.dtype.kind == "b" for node in kernel.reductions):
+        return 1  # lanes are bits, which have no addresses
     columns, extent = math.prod([plan.domain[i] for i in plan.kept_axes]), plan.domain[axis]
     if extent * max(node.dtype.itemsize for node in kernel.reductions) < FAR or not reads_rows(plan):
         return 1

@@ -103,3 +103,12 @@ def test_extremes_of_zeros_and_nans(n, dtype):
         x[rng.integers(20, size=5), rng.integers(n, size=5)] = np.copysign(np.array(np.nan, dtype), sign)
         for out, known in zip(compiled(x), extremes(x), strict=True):
             np.testing.assert_array_equal(out, known)
+
+
+@pytest.mark.parametrize("width", [2, 3, 4])
+def test_lanes_run_along_short_rows_of_complex_numbers(width):
+    """Two complex numbers fill half a vector: lanes along other axes would be read one by one."""
+    x = np.random.default_rng(0).standard_normal((256, 2, 2 * width)).view(complex)
+    f = lambda x: np.stack([x[:, 0] - x[:, 1], x[:, 0] + x[:, 1]], axis=1)
+    np.testing.assert_array_equal(wg.compile(f)(x), f(x))
+    assert vector_lanes(8) < 4 or "x i64>" not in wg.compile(f).report(x).llvm

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import wengert as wg
 
@@ -82,3 +83,26 @@ def test_what_is_read_at_computed_indices_is_stored_before():
         return np.sum(slopes * np.array([[1.0, 2.0], [3.0, 4.0]]))
 
     assert np.isclose(wg.compile(wg.grad(f))(-0.9), wg.grad(f)(-0.9), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [16, 70, 128])
+def test_pairs_are_one_loop(n):
+    """Rows of three numbers for each pair are unrolled: few rows of many numbers are many rows of few.
+
+    What is stored of a pair, one number each, does not speak against it: lanes are neighbours.
+    """
+    x, m = np.random.default_rng(0).normal(size=(n, 3)), np.ones(n)
+
+    def forces(x):
+        between = x[None] - x[:, None]
+        squares = np.sum(between * between, axis=2) + 0.05
+        roots = np.sqrt(squares)
+        weights = m / (squares * roots)
+        return np.sum(weights[:, :, None] * between, axis=1), squares, roots, weights
+
+    found = wg.compile(forces)
+    of_pairs = [step for step in found.report(x).steps if f"[{n}, {n}" in step]
+    assert len(of_pairs) == 1
+    assert f"loop over [{n}, {n}] ->" in of_pairs[0]
+    for y, expected in zip(found(x), forces(x), strict=True):
+        np.testing.assert_allclose(y, expected, rtol=1e-12, atol=1e-12)

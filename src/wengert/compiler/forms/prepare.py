@@ -7,6 +7,7 @@ from functools import lru_cache
 from wengert.compiler.call.inline import inline_calls
 from wengert.compiler.forms.attention import block_attention
 from wengert.compiler.forms.columns import stack_columns
+from wengert.compiler.forms.composed_moves import compose_moves
 from wengert.compiler.forms.device_products import replace_products
 from wengert.compiler.forms.expand import expand
 from wengert.compiler.forms.factors import drop_factors
@@ -37,7 +38,7 @@ def prepare(graph: Graph, rolls: bool = True) -> Graph:
     expanded = expand(share_exponentials(block_attention(stack_columns(optimised))))
     expanded = transpose_constants(roll_factors(select_values(sort_values(expanded))))
     tidy = expanded if expanded.outputs == optimised.outputs else run_until_stable(expanded, TIDY)
-    return iterate_elements(tidy, prepare_body)
+    return iterate_elements(compose_moves(tidy), prepare_body)
 
 
 prepare_body = lru_cache(256)(prepare)

@@ -31,9 +31,19 @@ class Accumulator(NamedTuple):
 
 
 class Accumulators:
-    """The accumulators of reductions along `axes` of the loops of one kernel."""
+    """The accumulators of reductions along `axes` of the loops of one kernel.
 
-    def __init__(self, plan: LoopPlan, elements: Elements, reductions: Sequence[Operation], axes: Sequence[int]):
+    With several `columns`, each has so many vectors on the stack, of which one is used at a time.
+    """
+
+    def __init__(
+        self,
+        plan: LoopPlan,
+        elements: Elements,
+        reductions: Sequence[Operation],
+        axes: Sequence[int],
+        columns: int = 1,
+    ):
         self.plan, self.elements, self.code, self.axes = plan, elements, elements.code, axes
         self.all: list[Accumulator] = []
         self.rows: dict[Operation, tuple[RowAccumulator, Element]] = {}
@@ -45,7 +55,7 @@ class Accumulators:
             type = accumulator_type(node, plan.lanes)
             initial = lowering_of(node, Reduction).initial(type)
             for kept in dict.fromkeys(self.kept_position(node, inner) for inner in plan.inner_positions(node.args[0])):
-                variables = [Variable(self.code, type, initial) for _ in range(plan.accumulators)]
+                variables = [Variable(self.code, type, initial, columns) for _ in range(plan.accumulators)]
                 self.all.append(Accumulator(node, kept, variables))
 
     def add_row(self, node: Operation) -> bool:
@@ -71,6 +81,19 @@ class Accumulators:
                 self.rows[node] = RowAccumulator(reader, row), terms[1][0]
                 return True
         return False
+
+    def go_to_column(self, column: Lanes) -> None:
+        """Use another vector of each accumulator."""
+        for accumulator in self.all:
+            for variable in accumulator.variables:
+                variable.go_to(column)
+
+    def begin_column(self, column: Lanes) -> None:
+        """Use another vector of each accumulator, without a term yet."""
+        self.go_to_column(column)
+        for node, _, variables in self.all:
+            for variable in variables:
+                variable.store(constant(self.code, lowering_of(node, Reduction).initial(variable.type), variable.type))
 
     def kept_position(self, node: Operation, inner: Position) -> Position:
         """The part of a position along the unrolled axes that a reduction keeps."""

@@ -70,6 +70,6 @@ def read_chosen(elements: Elements, node: Node, position: Position) -> Lanes | N
         address = code.offset(base, index, type)
         value = load_element(code, address, Type(type.kind, lanes), type.align, found[0].is_overwritten)
     else:
-        value = gather_lanes(base, index, Type(type.kind, index.type.lanes), type.align, None)
+        value = gather_lanes(base, index, Type(type.kind, index.type.lanes), type.align)
     value = value.ne(0) if source.dtype.kind == "b" else value
     return value.to(Type.from_dtype(node.dtype).kind)

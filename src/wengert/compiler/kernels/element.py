@@ -21,7 +21,7 @@ from wengert.compiler.kernels.row_sums import sum_of_products
 from wengert.compiler.program.failures import OUT_OF_BOUNDS, Failure
 from wengert.compiler.program.memory_plan import Pointers
 from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, flat_index, lane_stride
-from wengert.compiler.schedule.gather import IndexedPosition, gather_source
+from wengert.compiler.schedule.gather import IndexedPosition, are_indices, gather_source
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.simd.complex_lanes import Complex, constant, parts_of
@@ -233,7 +233,7 @@ class Elements(ElementSources):
         if stride == -1:
             address = code.offset(base, first - (lanes - 1), type)
             return pick_lanes(load_element(code, address, vector, align, is_overwritten), range(lanes)[::-1])
-        return gather_lanes(base, self.splat(self.evaluate(index, True), lanes), vector, align, None)
+        return gather_lanes(base, self.splat(self.evaluate(index, True), lanes), vector, align)
 
     def read_guarded(self, source: StoredElement, type: Type, mask: Lanes) -> Lanes:
         """Elements of an array where a mask holds, zero elsewhere: the first ones are read instead, and ignored.
@@ -248,7 +248,7 @@ class Elements(ElementSources):
             return select(self.splat(mask, lanes), value, 0)
         lanes = max(lanes, mask.type.lanes)
         mask, indices = self.splat(mask, lanes), self.splat(self.evaluate(index, True), lanes)
-        value = gather_lanes(base, select(mask, indices, 0), Type(type.kind, lanes), align, None)
+        value = gather_lanes(base, select(mask, indices, 0), Type(type.kind, lanes), align)
         return select(mask, value, 0)
 
     def read_column(self, base: Lanes, index: Affine, type: Type, size: int, is_overwritten: bool) -> Lanes | None:
@@ -360,7 +360,7 @@ class Elements(ElementSources):
             value = self.read_memory(base, affine, type, is_overwritten)
         else:
             index = start if affine == ZERO else self.sum(start, self.evaluate(affine, True))
-            value = gather_lanes(base, index, Type(type.kind, index.type.lanes), type.align, None)
+            value = gather_lanes(base, index, Type(type.kind, index.type.lanes), type.align)
         return value.ne(0) if source.dtype.kind == "b" else value
 
     def offset_base(self, base: Lanes, start: Lanes, type: Type, step: int) -> Lanes:  # noqa: ARG002  # for alignment
@@ -379,8 +379,13 @@ class Elements(ElementSources):
         return total, indexed.affine_part
 
     def index_along(self, element: Element, extent: int) -> Lanes:
-        """The index that an element of an array gives: negative ones count from the end, and all are checked."""
+        """The index that an element of an array gives: negative ones count from the end, and all are checked.
+
+        Those of a table that is part of the program need neither.
+        """
         index = self.known[element].to("i64")
+        if are_indices(element[0], extent):
+            return index
         index = select(index < 0, index + extent, index)
         bad = (index < 0) | (index >= extent)
         self.fail(bad, OUT_OF_BOUNDS)

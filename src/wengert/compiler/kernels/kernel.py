@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from typing import NamedTuple
 
 from wengert.compiler.kernels.accumulators import write_combination
+from wengert.compiler.kernels.column_sums import vectors_in_block, write_column_sums
 from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loop_plan import LARGE, PIECES, SHARED, LoopPlan
 from wengert.compiler.kernels.loops import KernelLoops
@@ -102,7 +103,10 @@ class KernelWriter(KernelLoops):
             bounds = {outer: (begin, end)} if outer is not None and not is_cut else {}
             inner = bounds.get(plan.reduced_axes[0]) if plan.reduced_axes else None
             write = lambda _: self.write_reductions(piece, inner) if self.kernel.reductions else self.write_body(None)
-            self.write_loops(plan.kept_axes, bounds, write)
+            if (vectors := vectors_in_block(plan)) > 1:
+                write_column_sums(self, vectors, bounds)
+            else:
+                self.write_loops(plan.kept_axes, bounds, write)
         self.return_status(plan.work >= SHARED)
         combine = self.combination() if is_cut else None
         extent, grain = 1, 1

@@ -137,7 +137,8 @@ class LoopPlan:
             return None, 1  # no element has a neighbour
         if self.row_axes:
             axes = axes[-1:]
-        long = [i for i in axes if self.domain[i] >= lanes // 2]
+        parts = 2 if self.kernel.maps and all(node.dtype.kind == "c" for node in self.kernel.maps) else 1
+        long = [i for i in axes if parts * self.domain[i] >= max(lanes // 2, 2 * parts)]  # half a vector in memory
         axis = max(axes, key=lambda i: (self.domain[i], i))
         if len(long) == 1:
             axis = long[0]

@@ -70,7 +70,7 @@ class Bins(NamedTuple):
         code = edges.code
         if isinstance(i, Lanes) and i.type.lanes > 1:
             lanes = Type(self.edge_type.kind, i.type.lanes)
-            return gather_lanes(edges, i, lanes, self.edge_type.bits // 8, None).to(self.kind)
+            return gather_lanes(edges, i, lanes, self.edge_type.bits // 8).to(self.kind)
         return code.load(code.offset(edges, i, self.edge_type), self.edge_type).to(self.kind)
 
 

@@ -77,7 +77,7 @@ def count_before(numbers: Sequence[Lanes], edges: Lanes, element: Type, size: in
         if lanes == 1:
             y = code.load(code.offset(edges, i, element), element).to(kind)
         else:
-            y = gather_lanes(edges, i, Type(element.kind, lanes), element.bits // 8, None).to(kind)
+            y = gather_lanes(edges, i, Type(element.kind, lanes), element.bits // 8).to(kind)
         return comes_before(y, x) if side == "left" else ~comes_before(x, y)
 
     found, left = [code.constant(0, Type("i64", lanes))] * len(numbers), size

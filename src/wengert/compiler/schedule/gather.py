@@ -13,6 +13,7 @@ from wengert.compiler.schedule.affine import ZERO, Affine, Position, broadcast_p
 from wengert.core.aspects import primitive_of
 from wengert.core.infer import infer
 from wengert.graph.ir import Node, Operation
+from wengert.graph.passes.rewrite import constant_value
 from wengert.ops.indexing.key import Hole, Index
 from wengert.ops.indexing.subscripts import _getitem, gather
 
@@ -53,6 +54,12 @@ def is_native_key(key: Index, shape: tuple[int, ...], indices: Sequence[Node]) -
     parts = key.key if isinstance(key.key, tuple) else (key.key,)
     plain = all(p in (Hole.ARRAY, Hole.SCALAR) or p is Ellipsis or isinstance(p, slice | int) for p in parts)
     return plain and all(i.dtype in INDEX_DTYPES for i in indices) and 0 not in shape
+
+
+def are_indices(array: Node, extent: int) -> bool:
+    """Whether an array is part of the program, and all its numbers are indices of an axis: none counts from the end."""
+    table = constant_value(array)
+    return table is not None and np.size(table) > 0 and np.min(table) >= 0 and np.max(table) < extent
 
 
 def indexed_position(

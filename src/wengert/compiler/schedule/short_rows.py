@@ -47,13 +47,17 @@ def row_candidates(graph: Graph) -> list[tuple[int, ...]]:
             if math.prod(stack) >= FEWEST_ROWS:
                 stacks[stack] = None
         if node.spec.__class__ is Spec and node.ndim > 1 and node.size and not is_term_of_long_sum(node):
-            ndim = next(r for r in range(node.ndim + 1) if math.prod(node.shape[r:]) <= ROW)
-            is_row = 0 < ndim < node.ndim and math.prod(node.shape[ndim:]) > 1
-            if is_row and math.prod(node.shape[:ndim]) >= FEWEST_ROWS:
+            ndim = next((r for r in range(1, node.ndim) if has_short_rows(node.shape, r)), None)
+            if ndim is not None and math.prod(node.shape[ndim:]) > 1:
                 rows = node.shape[:ndim]
                 sizes[rows] = sizes.get(rows, 0) + node.size
     most = [rows for rows in sorted(sizes, key=sizes.__getitem__, reverse=True) if rows not in stacks]
     return [*stacks, *most[:2]]
+
+
+def has_short_rows(shape: tuple[int, ...], ndim: int) -> bool:
+    """Whether there are enough rows after the first axes of a shape, and these are short."""
+    return math.prod(shape[ndim:]) <= ROW and math.prod(shape[:ndim]) >= FEWEST_ROWS
 
 
 def in_rows(node: Node, rows: tuple[int, ...]) -> bool:

@@ -16,7 +16,7 @@ the row do the same (`row_kernels.py`).
 """
 ROW_OPERATIONS, ROW_INTENSITY = 6000, 6
 """The most operations that are unrolled for one row, and the fewest for each element that is read or stored: lanes read
-elements that are a row apart.
+elements that are a row apart. Those of rows of one element are neighbours, and do not count.
 """
 NARROW_INTENSITY = 1
 """The fewest operations in narrow rows that are reduced: there would be few lanes along the row."""
@@ -35,7 +35,7 @@ def can_unroll(graph: Graph, rows: tuple[int, ...], forms: Mapping[Node, Form]) 
     if not is_mixing or max(terms, default=0) > LONGEST_REDUCTION:
         return False
     per_row = sum(scalar_operations(node) // count for node in members if forms[node] is not Form.VIEW)
-    moved = sum(node.size // count for node in values_at_ends(graph, rows))
+    moved = sum(node.size // count for node in values_at_ends(graph, rows) if node.size > count)
     is_narrow = max([node.size // count for node in members], default=0) <= SHORT_REDUCTION
     has_sums = max(terms, default=0) > UNROLLED_TERMS
     intensity = NARROW_INTENSITY if is_narrow and has_sums else ROW_INTENSITY

@@ -134,12 +134,19 @@ class RunningState(Lanes):
 
 
 class Variable:
-    """A variable on the stack, which LLVM turns into registers: one for each part of complex numbers."""
+    """A variable on the stack, which LLVM turns into registers: one for each part of complex numbers.
 
-    def __init__(self, code: Code, type: Type, value: Lanes | Number | complex | tuple[float, ...]):
+    It may be one of `count` variables in an array, of which the first has the value.
+    """
+
+    def __init__(self, code: Code, type: Type, value: Lanes | Number | complex | tuple[float, ...], count: int = 1):
         first = value if isinstance(value, Lanes) else constant(code, value, type)
         self.code, self.type = code, type
-        self.addresses = [code.variable(type.part, part) for part in parts_of(first)]
+        self.addresses = self.arrays = [code.variable(type.part, part, count) for part in parts_of(first)]
+
+    def go_to(self, index: Lanes) -> None:
+        """Be the variable of the array that begins with the lane `index` of all."""
+        self.addresses = [self.code.offset(array, index, self.type.part) for array in self.arrays]
 
     def load(self) -> Lanes:
         """Its value."""

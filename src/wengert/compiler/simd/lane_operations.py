@@ -38,6 +38,13 @@ def pick_lanes(x: Lanes, indices: Sequence[int]) -> Lanes:
     return x.code.add(f"shufflevector {x.typed}, {x.typed}, <{len(indices)} x i32> <{order}>", type)
 
 
+def join_lanes(x: Lanes, y: Lanes) -> Lanes:
+    """The lanes of two vectors of one type, one after the other."""
+    type = Type(x.type.kind, 2 * x.type.lanes)
+    order = ", ".join(f"i32 {i}" for i in range(type.lanes))
+    return x.code.add(f"shufflevector {x.typed}, {y.typed}, <{type.lanes} x i32> <{order}>", type)
+
+
 def fold_lanes(fold: Fold, x: Lanes) -> Lanes:
     """One value from all lanes: the two halves are folded until one lane is left."""
     while x.type.lanes > 1:
@@ -107,15 +114,18 @@ def load_masked(address: Lanes, type: Type, align: int, mask: Lanes) -> Lanes:
     )
 
 
-def gather_lanes(base: Lanes, indices: Lanes, type: Type, align: int, mask: Lanes | None) -> Lanes:
-    """Each lane from an element of memory, zero where the mask does not hold."""
-    if type.is_complex:
-        read = lambda address: gather_lanes(address, indices + indices, type.part, align, mask)
-        return Complex(read(base), read(base.code.offset(base, 1, type.part)))
+def gather_lanes(base: Lanes, indices: Lanes, type: Type, align: int) -> Lanes:
+    """Each lane from an element of memory; both parts of a complex number at once."""
     code, lanes = base.code, type.lanes
-    pointers = Type("ptr", lanes)
+    if type.is_complex:
+        pair = Type(type.kind)
+        at = [code.offset(base, pick_lanes(indices, [i]), pair) for i in range(lanes)]
+        parts = [load_element(code, address, alternating(pair), align, is_overwritten=True) for address in at]
+        while len(parts) > 1:
+            parts = [join_lanes(x, y) for x, y in zip(parts[::2], parts[1::2], strict=True)]
+        return deinterleave(parts[0])
+    pointers, every = Type("ptr", lanes), code.constant(True, Type("i1", lanes))
     addresses = code.add(f"getelementptr {type.scalar}, {base.typed}, {indices.typed}", pointers)
-    every = mask if mask is not None else code.constant(True, Type("i1", lanes))
     symbol = f"@llvm.masked.gather.{type.suffix}.v{lanes}p0"
     code.declarations.setdefault(
         symbol, f"declare {type.text} {symbol}({pointers.text}, i32, {every.type.text}, {type.text})"

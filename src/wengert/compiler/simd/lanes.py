@@ -106,10 +106,10 @@ class Code:
         self.jump(head)
         self.begin(done)
 
-    def variable(self, type: Type, value: Lanes | Number) -> Lanes:
-        """The address of a variable on the stack, which LLVM turns into a register."""
+    def variable(self, type: Type, value: Lanes | Number, count: int = 1) -> Lanes:
+        """The address of a variable on the stack, which LLVM turns into a register; or of the first of an array."""
         name = self.name()
-        self.hoisted.append(f"  {name} = alloca {type.text}")
+        self.hoisted.append(f"  {name} = alloca {type.text}" + (f", i64 {count}" if count > 1 else ""))
         address = Lanes(self, name, PTR)
         self.store(self.lift(value, type), address)
         return address

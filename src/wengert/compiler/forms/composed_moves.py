@@ -1,0 +1,123 @@
+"""Chains of operations that only move elements of one array: one read of each element, at an index that is known.
+
+Parts of an array that are joined in another order and reshaped are a pass over it: a CNOT gate of a quantum circuit, or
+a step of a bit reversal. Several of them, one after the other, permute the elements of the first array, or select some.
+Their indices are found by running the same operations on the numbers of the elements, when the program is compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Set
+
+import numpy as np
+
+from wengert.graph.graph import Graph
+from wengert.graph.ir import Constant, Node, Operation, by_sequence, is_a
+from wengert.graph.passes.rewrite import make_node, rebuild, reshape_node
+from wengert.graph.passes.views import merge_views
+from wengert.ops.indexing.key import Hole, Index
+from wengert.ops.indexing.subscripts import _getitem, gather
+from wengert.ops.shape.joining import _stack
+from wengert.ops.shape.rearranging import _concatenate, _flip
+from wengert.ops.shape.reshaping import _expand_dims, _reshape, _transpose
+
+JOINS = (_stack, _concatenate)
+VIEWS = (_getitem, _flip, _reshape, _expand_dims, _transpose)
+FEWEST_BYTES = 48
+"""A read at an index takes about as long as passes of so many bytes: three over complex numbers, six over doubles."""
+FEWEST_ELEMENTS, MOST_ELEMENTS = 128, 1 << 20
+"""In a program of few elements, all positions are known when it is written. The indices of long arrays would make the
+program large.
+"""
+
+
+def compose_moves(graph: Graph) -> Graph:
+    """Replace joins that follow several others, of parts of one array, by a gather from that array."""
+    origins = find_origins(graph.operations)
+    read = joins_read(graph, origins)
+    passes = count_passes(origins, read)
+    ends = {join for join in read if is_long(join, passes[join])}
+    if not ends:
+        return graph
+    moved: dict[Node, np.ndarray] = {}
+    tables: dict[bytes, Constant] = {}
+    new: dict[Node, Node] = {}
+
+    def rule(node: Operation, before: Operation) -> Node | None:
+        new[before] = node
+        if before not in ends:
+            return None
+        moved[before] = index = element_numbers(before, origins, moved)
+        table = tables.setdefault(index.tobytes(), Constant(index.ravel()))
+        origin = new.get(origins[before], origins[before])
+        flat = reshape_node(node, origin, (origin.size,))
+        elements = make_node(node, gather, flat, table, key=Index((Hole.ARRAY,)))
+        new[before] = found = reshape_node(node, elements, node.shape)
+        return found
+
+    return merge_views(rebuild(graph, rule))
+
+
+def find_origins(operations: Iterable[Operation]) -> dict[Operation, Node]:
+    """For each operation that only moves elements of one array, the array; in the order of the operations."""
+    origins: dict[Operation, Node] = {}
+    for node in operations:
+        if is_a(node, *JOINS, *VIEWS):
+            found = {origins.get(a, a) if isinstance(a, Operation) else a for a in node.args}
+            origin = found.pop()
+            if not found and origin.weak is None:
+                origins[node] = origin
+    return origins
+
+
+def joins_read(graph: Graph, origins: dict[Operation, Node]) -> set[Operation]:
+    """The joins whose elements are read by something else than another join of the same array, or are results."""
+    found: set[Operation] = set()
+    users = [a for node in graph.operations if node not in origins for a in node.args]
+    stack: list[Node] = [*users, *graph.outputs]
+    seen: set[Node] = set()
+    while stack:
+        node = stack.pop()
+        if node in seen or node not in origins:
+            continue
+        seen.add(node)
+        if is_a(node, *JOINS):
+            found.add(node)
+        else:
+            stack += node.args
+    return found
+
+
+def count_passes(origins: Mapping[Operation, Node], read: Set[Node]) -> dict[Node, int]:
+    """The number of joins that are computed for each array alone, and would be in memory, because it reshapes them."""
+    passes: dict[Node, int] = {}
+    joined: set[Node] = set()
+    for node in origins:
+        alone = [a for a in node.args if a not in read]
+        passes[node] = max([passes.get(a, 0) for a in alone], default=0)
+        if is_a(node, _reshape):
+            passes[node] += not joined.isdisjoint(alone)
+        elif is_a(node, *JOINS) or not joined.isdisjoint(alone):
+            joined.add(node)
+    return passes
+
+
+def is_long(join: Operation, passes: int) -> bool:
+    """Whether a join after so many passes over an array takes longer than reads at indices."""
+    return (passes + 1) * join.dtype.itemsize >= FEWEST_BYTES and FEWEST_ELEMENTS <= join.size <= MOST_ELEMENTS
+
+
+def element_numbers(end: Operation, origins: Mapping[Operation, Node], moved: Mapping[Node, np.ndarray]) -> np.ndarray:
+    """The number of each element of a moved array in the array that it is an element of; `moved` has known ones."""
+    origin = origins[end]
+    numbers = {origin: np.arange(origin.size, dtype=np.int32).reshape(origin.shape), **moved}
+    stack, moves = [end], {end}
+    while stack:
+        for a in stack.pop().args:
+            if a not in numbers and a not in moves:
+                assert isinstance(a, Operation)
+                moves.add(a)
+                stack.append(a)
+    for node in sorted(moves, key=by_sequence):
+        numbers[node] = node.primitive.impl(*[numbers[a] for a in node.args], **node.params)
+    return np.ascontiguousarray(numbers[end])

@@ -11,7 +11,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 from tests.compiler.targets.devices import DEVICE, on_gpu
 
-from wengert.compiler.targets.batched_products import Batch, multiply, offsets_on_device, plan_batch
+from wengert.compiler.targets.batched_products import BatchLayout, multiply, offsets_on_device, plan_batch
 
 rng = np.random.default_rng(0)
 
@@ -56,7 +56,7 @@ def test_the_plan_gives_the_product(x_order, y_order):
 @pytest.mark.parametrize("shape", [(1,), (6,), (2, 3), (2, 1, 3), (1, 4), (4, 1), (2, 2, 2)])
 def test_the_step_of_a_batch_is_that_of_its_offsets(shape):
     for strides in itertools.product((0, 1, 2, 3, 4, 6), repeat=len(shape)):
-        batch = Batch(shape, strides)
+        batch = BatchLayout(shape, strides)
         steps = set(np.diff(batch.offsets()).tolist())
         expected = None if len(steps) > 1 else next(iter(steps), 0)
         assert batch.step == expected

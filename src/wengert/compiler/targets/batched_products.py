@@ -25,7 +25,7 @@ class MatrixLayout(NamedTuple):
     distance: int
 
 
-class Batch(NamedTuple):
+class BatchLayout(NamedTuple):
     """Where the matrices of a batch are: its shape, and the strides of its axes, in elements."""
 
     shape: tuple[int, ...]
@@ -35,7 +35,7 @@ class Batch(NamedTuple):
     def step(self) -> int | None:
         """The distance of matrices that are evenly apart.
 
-        >>> Batch((2, 3), (15, 5)).step, Batch((2, 3), (5, 10)).step, Batch((1,), (7,)).step
+        >>> BatchLayout((2, 3), (15, 5)).step, BatchLayout((2, 3), (5, 10)).step, BatchLayout((1,), (7,)).step
         (5, None, 0)
         """
         axes = [(n, step) for n, step in zip(self.shape, self.strides, strict=True) if n > 1]
@@ -52,7 +52,7 @@ class BatchPlan(NamedTuple):
     """Both operands and the result: layouts of matrices, where they are, and the distances if they are evenly apart."""
 
     layouts: tuple[MatrixLayout, MatrixLayout, MatrixLayout]
-    batches: tuple[Batch, Batch, Batch]
+    batches: tuple[BatchLayout, BatchLayout, BatchLayout]
     steps: tuple[int, int, int] | None
 
 
@@ -73,7 +73,11 @@ def plan_batch(shapes: tuple[tuple[int, ...], ...], strides: tuple[tuple[int, ..
     x, y, out = [find_layout(shape[-2:], steps[-2:]) for shape, steps in zip(shapes, strides, strict=True)]
     if x is None or y is None or out is None or out.is_transposed:
         return None
-    batches = Batch(batch, strides[0][:-2]), Batch(batch, strides[1][:-2]), Batch(batch, strides[2][:-2])
+    batches = (
+        BatchLayout(batch, strides[0][:-2]),
+        BatchLayout(batch, strides[1][:-2]),
+        BatchLayout(batch, strides[2][:-2]),
+    )
     even = [part.step for part in batches]
     steps = (even[0], even[1], even[2]) if None not in even else None
     return BatchPlan((x, y, out), batches, steps)  # type: ignore[arg-type]  # none of them is None
@@ -119,7 +123,7 @@ def call_cublas(arrays: Any, plan: BatchPlan, x: Any, y: Any, out: Any) -> None:
 
 
 @lru_cache(MOST_PLANS)
-def offsets_on_device(arrays: Any, _device: int, batch: Batch, itemsize: int) -> Any:
+def offsets_on_device(arrays: Any, _device: int, batch: BatchLayout, itemsize: int) -> Any:
     """Where the matrices of a batch are, in bytes, on the current device, where all streams find it."""
     found = arrays.asarray(batch.offsets() * itemsize)
     arrays.cuda.get_current_stream().synchronize()

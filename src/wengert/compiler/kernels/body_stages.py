@@ -8,7 +8,7 @@ of their results, and then the rest. What a stage computes for later ones is on 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from wengert.compiler.forms.classify import Form, operation_cost
@@ -19,7 +19,7 @@ from wengert.compiler.schedule.affine import Position, lane_stride
 from wengert.compiler.simd.lanes import Lanes
 from wengert.compiler.simd.types import Type
 from wengert.compiler.simd.vector_functions import COST, INLINED_CALLS
-from wengert.graph.ir import Operation
+from wengert.graph.ir import Node, Operation
 
 BLOCK = 4
 """The vectors of a block: rows that a later stage reads again are then still in the nearest cache."""
@@ -29,6 +29,7 @@ MANY_TERMS = 16
 """The factors or terms of a sum of a row that is computed by a stage of its own."""
 MOST_CHAINS = 4
 """The most functions of a stage; if there are more, a processor has enough to do while it waits."""
+BYTE = Type("i8")
 FORMS = frozenset((Form.ELEMENT, Form.VIEW, Form.UNROLLED))
 """The forms of operations in bodies with stages."""
 
@@ -47,43 +48,44 @@ def find_stages(plan: LoopPlan, sources: ElementSources) -> list[Stage]:
     computed has lanes.
     """
     roots = plan.root_elements() if has_vector_body(plan) else []
-    order = sort_elements(roots, sources)
-    computed = [e for e in order if not sources.is_stored(e[0])]
+    found = find_sources(roots, sources)
+    computed = [e for e in found if not sources.is_stored(e[0])]
     if not all(plan.schedule.forms[node] in FORMS and has_lanes(position) for node, position in computed):
         return []
-    long = {e: None for e in computed if element_cost(e, sources) >= COST}
+    costs = {e: element_cost(e[0], len(found[e]), sources) for e in computed}
+    long = {e: None for e in computed if costs[e] >= COST}
     number: dict[Element, int] = {}  # the first stage that can compute an element
-    for e in order:
-        number[e] = max([number[s] + (s in long) for s in sources.sources(*e)], default=0)
+    for e, operands in found.items():
+        number[e] = max([number[s] + (s in long) for s in operands], default=0)
     count = max([number[e] + 1 for e in long], default=0)
-    arguments = {tuple(sources.sources(*e)) for e in long}
-    if len(arguments) < 2 or len(long) > min(MOST_CHAINS * count, INLINED_CALLS):
+    if len({tuple(found[e]) for e in long}) < 2 or len(long) > min(MOST_CHAINS * count, INLINED_CALLS):
         return []
     targets = [[e for e in long if number[e] == k] for k in range(count)]
-    return list(share_elements([*targets, roots], long, sources))
+    return share_elements([*targets, roots], found, {e for e in computed if costs[e] >= KEPT_COST})
 
 
 def share_elements(
-    targets: list[list[Element]], long: Iterable[Element], sources: ElementSources
-) -> Iterable[Stage]:
+    targets: Sequence[list[Element]], sources: Mapping[Element, list[Element]], expensive: Set[Element]
+) -> list[Stage]:
     """Stages that compute targets; what is expensive, and needed by several, is kept by the first of them."""
-    made = {e: k for k, found in enumerate(targets[:-1]) for e in found}
-    stages = [Stage([*found] if k < len(targets) - 1 else [], []) for k, found in enumerate(targets)]
+    made = {e: k for k, kept in enumerate(targets[:-1]) for e in kept}
+    stages = [Stage(list(kept), []) for kept in [*targets[:-1], []]]
     for k, stage in enumerate(stages):
-        stack = [*targets[k]]
+        stack = list(targets[k])
         seen = set(stack)
         while stack:
             e = stack.pop()
             if made.get(e, k) < k:
-                if e not in stages[made[e]].kept:
-                    stages[made[e]].kept.append(e)
+                first = stages[made[e]]
+                if e not in first.kept:
+                    first.kept.append(e)
                 stage.read.append(e)
                 continue
-            if element_cost(e, sources) >= KEPT_COST:
+            if e in expensive:
                 made.setdefault(e, k)
-            found = [s for s in sources.sources(*e) if s not in seen]
-            seen.update(found)
-            stack += dict.fromkeys(found)
+            missing = [s for s in dict.fromkeys(sources[e]) if s not in seen]
+            seen.update(missing)
+            stack += missing
     return stages
 
 
@@ -101,28 +103,30 @@ def has_lanes(position: Position) -> bool:
     return any(lane_stride(index)[1] > 1 for index in position)
 
 
-def element_cost(element: Element, sources: ElementSources) -> int:
-    """The cost of a float, in additions; nothing of one in memory, and as much as a function's of a long sum."""
-    node = element[0]
-    if sources.is_stored(node) or not isinstance(node, Operation) or node.dtype.kind != "f":
+def element_cost(node: Node, terms: int, sources: ElementSources) -> int:
+    """The cost of an element of floats, in additions; that of a function if it is a sum of many terms."""
+    if not isinstance(node, Operation) or node.dtype.kind != "f":
         return 0
     if sources.schedule.forms[node] is Form.UNROLLED:
-        return COST if len(sources.sources(*element)) >= MANY_TERMS else 1
+        return COST if terms >= MANY_TERMS else 1
     return operation_cost(node)
 
 
-def sort_elements(elements: Iterable[Element], sources: ElementSources) -> list[Element]:
-    """The elements and all that they are computed from, each after its sources."""
-    done: dict[Element, None] = {}
+def find_sources(elements: Iterable[Element], sources: ElementSources) -> dict[Element, list[Element]]:
+    """The sources of elements and of all that they are computed from, each after its own sources."""
+    found: dict[Element, list[Element]] = {}
+    done: dict[Element, list[Element]] = {}
     stack = list(elements)
     while stack:
         e = stack[-1]
-        missing = [s for s in sources.sources(*e) if s not in done] if e not in done else []
+        if e not in found:
+            found[e] = sources.sources(*e)
+        missing = [s for s in found[e] if s not in done] if e not in done else []
         if missing:
             stack += missing
         else:
-            done[stack.pop()] = None
-    return list(done)
+            done[e] = found[stack.pop()]
+    return done
 
 
 class BodyStages:
@@ -132,10 +136,10 @@ class BodyStages:
         self.stages, self.elements, self.code = stages, elements, elements.code
         kept = [e for stage in stages for e in stage.kept]
         self.width = max(node.dtype.itemsize for node, _ in kept)
-        self.length = BLOCK * plan.lanes * self.width
-        self.offsets = {e: k * self.length for k, e in enumerate(kept)}
+        length = BLOCK * plan.lanes * self.width
+        self.offsets = {e: k * length for k, e in enumerate(kept)}
         self.types: dict[Element, Type] = {}
-        self.memory = self.code.array(Type("i8"), len(kept) * self.length)
+        self.memory = self.code.array(BYTE, len(kept) * length)
 
     @property
     def before_body(self) -> list[Stage]:
@@ -144,19 +148,16 @@ class BodyStages:
 
     def write(self, stage: Stage, slot: Lanes) -> None:
         """Compute what a stage keeps."""
-        self.read(stage, slot)
+        vector = self.read(stage, slot)
         for e in stage.kept:
             value = self.elements.at(*e)
             self.types[e] = value.type
-            self.code.store(value, self.address(e, slot), value.type.align)
+            self.code.store(value, self.code.offset(vector, self.offsets[e], BYTE), value.type.align)
 
-    def read(self, stage: Stage, slot: Lanes) -> None:
-        """Read what a stage needs of earlier ones."""
+    def read(self, stage: Stage, slot: Lanes) -> Lanes:
+        """Read what a stage needs of earlier ones; returns the address of the first element that is kept."""
+        vector = self.code.offset(self.memory, slot * self.width, BYTE)
         for e in stage.read:
             type = self.types[e]
-            self.elements.known[e] = self.code.load(self.address(e, slot), type, type.align)
-
-    def address(self, element: Element, slot: Lanes) -> Lanes:
-        """Where an element of the present vector is kept."""
-        vector = self.code.offset(self.memory, slot * self.width, Type("i8"))
-        return self.code.offset(vector, self.offsets[element], Type("i8"))
+            self.elements.known[e] = self.code.load(self.code.offset(vector, self.offsets[e], BYTE), type, type.align)
+        return vector

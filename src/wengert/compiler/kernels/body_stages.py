@@ -2,8 +2,8 @@
 
 A vector function is a chain of instructions of which each waits for the one before it. A processor hides this by
 instructions of the next vectors, as far as it looks ahead, which is a few hundred instructions. A body with several
-functions is longer than that. So the functions whose arguments are known are computed for a block of vectors, then those
-of their results, and then the rest. What a stage computes for later ones is on the stack, in the nearest cache.
+functions is longer than that. So the functions whose arguments are known are computed for a block of vectors, then
+those of their results, and then the rest. What a stage computes for later ones is on the stack, in the nearest cache.
 """
 
 from __future__ import annotations

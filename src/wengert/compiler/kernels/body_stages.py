@@ -23,6 +23,8 @@ from wengert.graph.ir import Node, Operation
 
 BLOCK = 4
 """The vectors of a block: rows that a later stage reads again are then still in the nearest cache."""
+FEWEST_BLOCKS = 8
+"""The blocks of the shortest loop with stages: shorter ones gain less than it takes to compile them."""
 KEPT_COST = 4
 """The cost of an element, in additions, from which it is kept rather than computed by a second stage."""
 MANY_TERMS = 16
@@ -90,12 +92,12 @@ def share_elements(
 
 
 def has_vector_body(plan: LoopPlan) -> bool:
-    """Whether the innermost loop runs over vectors, without borders, and has several blocks of them."""
+    """Whether the innermost loop runs over vectors, without borders, and has enough blocks of them."""
     axes = plan.reduced_axes or plan.kept_axes
     is_innermost = plan.vector_axis is not None and axes[-1] == plan.vector_axis
     if not is_innermost or plan.interior is not None or plan.kernel.scatters or plan.outer:
         return False
-    return plan.domain[axes[-1]] >= 2 * BLOCK * plan.lanes
+    return plan.domain[axes[-1]] >= FEWEST_BLOCKS * BLOCK * plan.lanes
 
 
 def has_lanes(position: Position) -> bool:

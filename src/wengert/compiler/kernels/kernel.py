@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from typing import NamedTuple
 
 from wengert.compiler.kernels.accumulators import write_combination
+from wengert.compiler.kernels.body_stages import BodyStages, find_stages
 from wengert.compiler.kernels.column_sums import vectors_in_block, write_column_sums
 from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loop_plan import LARGE, PIECES, SHARED, LoopPlan
@@ -91,6 +92,8 @@ class KernelWriter(KernelLoops):
     def write(self) -> KernelText:
         """The text of the kernel."""
         plan = self.plan
+        if not self.elements.overwritten and (stages := find_stages(plan, self.elements)):
+            self.stages = BodyStages(stages, plan, self.elements)
         begin, end = Lanes(self.code, "%begin", I64), Lanes(self.code, "%end", I64)
         if self.kernel.scatters:
             ScatterWriter(self, begin, end).write()
@@ -132,7 +135,8 @@ class KernelWriter(KernelLoops):
         """The function of the kernel."""
         is_inline, plan = self.schedule.is_inline, self.plan
         has_matrices = bool(plan.matrices)
-        text = kernel_function(self.name, self.code, is_inline, FEW_PASSES if has_matrices else "")
+        has_few_passes = has_matrices or self.stages is not None
+        text = kernel_function(self.name, self.code, is_inline, FEW_PASSES if has_few_passes else "")
         is_shared = plan.work >= SHARED and has_threads
         return KernelText(
             self.name, text, extent, grain, plan.work, is_shared, combine, self.code, is_inline, has_matrices

@@ -260,14 +260,7 @@ class LoopPlan:
 
     def requested_elements(self) -> list[Element]:
         """The elements that the body of the kernel computes or reads."""
-        found = self.scattered_elements() or [
-            *[(node, position) for node in self.kernel.maps for position in self.stored_positions(node)],
-            *[
-                (node.args[0], self.position(node.args[0]) + inner)
-                for node in (*self.kernel.reductions, *self.kernel.sums)
-                for inner in self.inner_positions(node.args[0])
-            ],
-        ]
+        found = self.scattered_elements() or self.root_elements()
         seen = set(found)
         for node, position in found:
             for element in self.sources.sources(node, position):
@@ -275,6 +268,17 @@ class LoopPlan:
                     seen.add(element)
                     found.append(element)
         return found
+
+    def root_elements(self) -> list[Element]:
+        """The elements that the body stores and reduces."""
+        return [
+            *[(node, position) for node in self.kernel.maps for position in self.stored_positions(node)],
+            *[
+                (node.args[0], self.position(node.args[0]) + inner)
+                for node in (*self.kernel.reductions, *self.kernel.sums)
+                for inner in self.inner_positions(node.args[0])
+            ],
+        ]
 
     def scattered_elements(self) -> list[Element]:
         """The elements that a scatter writes or adds, and those of its indices."""

@@ -9,6 +9,7 @@ from functools import partial, reduce
 from typing import Any
 
 from wengert.compiler.kernels.accumulators import Accumulators, SumsInMemory
+from wengert.compiler.kernels.body_stages import BLOCK, BodyStages
 from wengert.compiler.kernels.borders import Interior, restrict
 from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loop_plan import ACCUMULATORS, PIECES, LoopPlan
@@ -27,6 +28,7 @@ class KernelLoops:
 
     def __init__(self, plan: LoopPlan, elements: Elements):
         self.plan, self.elements, self.code, self.kernel = plan, elements, elements.code, plan.kernel
+        self.stages: BodyStages | None = None  # of the loop along the vector's axis
         self.across: list[Accumulators | SumsInMemory] = []
         self.sums: Accumulators | None = None  # the reductions that are written
         self.whole = plan.counters  # of the loops over whole axes
@@ -46,16 +48,38 @@ class KernelLoops:
 
         A vector that would end beyond the axis is moved back; yields the index before that.
         """
-        counter = self.plan.counters[axis]
-        with self.loop(start, stop, counter.lanes) as i:
-            first = i
-            if counter.extent % counter.lanes and to_end:
-                last = counter.extent - counter.lanes
-                first = self.code.intrinsic("smin", I64, i, i.like(last))
-            self.count(axis, first)
-            if axis == self.plan.vector_axis:
-                self.first_lane = i if to_end else None
-            yield i
+        counter, stages = self.plan.counters[axis], self.stages if axis == self.plan.vector_axis else None
+        with ExitStack() as blocks:
+            if stages is not None:
+                start, stop = blocks.enter_context(self.staged_block(stages, axis, start, stop))
+            with self.loop(start, stop, counter.lanes) as i:
+                self.count(axis, self.move_back(counter, i) if to_end else i)
+                if axis == self.plan.vector_axis:
+                    self.first_lane = i if to_end else None
+                if stages is not None:
+                    stages.read(stages.stages[-1], i - start)
+                yield i
+
+    @contextmanager
+    def staged_block(
+        self, stages: BodyStages, axis: int, start: Lanes | int, stop: Lanes | int
+    ) -> Iterator[tuple[Lanes, Lanes]]:
+        """A loop over blocks of the vector's axis, with the stages before the body; yields the bounds of a block."""
+        code, counter = self.code, self.plan.counters[axis]
+        size = BLOCK * counter.lanes
+        with code.loop(start, stop, size) as first:
+            last = code.intrinsic("smin", I64, first + size, code.lift(stop, I64))
+            for stage in stages.before_body:
+                with self.loop(first, last, counter.lanes) as i:
+                    self.count(axis, self.move_back(counter, i))
+                    stages.write(stage, i - first)
+            yield first, last
+
+    def move_back(self, counter: Counter, i: Lanes) -> Lanes:
+        """The index of a vector that ends with the axis if it would end beyond it."""
+        if counter.extent % counter.lanes == 0:
+            return i
+        return self.code.intrinsic("smin", I64, i, i.like(counter.extent - counter.lanes))
 
     @contextmanager
     def vector_loop(self, start: Lanes | int, stop: Lanes | int) -> Iterator[Lanes]:

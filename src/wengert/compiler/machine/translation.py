@@ -26,7 +26,8 @@ FEW_PASSES = '"few-passes"'
 """The attribute of functions that have few passes, unless their module has all.
 
 It is for kernels with small matrices, whose numbers do not fit into registers anyway, for routines whose loops wait for
-memory, and for Fourier transforms, whose text is as it should be: nothing that left their loops would make them faster.
+memory, and for Fourier transforms and bodies with stages, whose text is as it should be: nothing that left their loops
+would make them faster.
 """
 
 

@@ -269,3 +269,11 @@ def test_keywords_and_positions_are_one_program(compiled):
     by_keyword = functional.layer_norm(x, WIDTH, eps=1e-3, weight=w)
     np.testing.assert_array_equal(by_keyword, by_position)
     assert compiled == ["layer_norm"]
+
+
+def test_constants_that_are_equal_are_not_the_same(compiled):
+    x = np.full((ROWS, WIDTH), -1.0, np.float32)
+    assert functional.elu(x, 0.5).dtype == np.float32
+    assert functional.elu(x, np.float64(0.5)).dtype == np.float64
+    assert np.signbit(functional.elu(x, 0.0)).all()
+    assert not np.signbit(functional.elu(x, -0.0)).any()

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from wengert.core import native
+from wengert.core.constant_key import constant_key
 from wengert.modes import recording
 from wengert.modes.tensor import Tensor
 from wengert.ops.reductions.sums import sum as sum_
@@ -92,16 +93,17 @@ def run_large(
     function: Callable[..., Any], arguments: tuple[Any, ...], places: tuple[int, ...], work: Callable[..., int]
 ) -> Any:
     """The result of a function on large arrays, which are the arguments at these places, or None."""
-    given, values, key = [], [], [function, *arguments]
-    for i in places:
-        x = arguments[i]
-        if x is not None:
-            value = x.value if x.__class__ is Tensor else x
-            if value.__class__ is not np.ndarray:
-                return function(*arguments)
-            given.append(x)
-            values.append(value)
-            key[i + 1] = value.shape, value.dtype
+    given, values, key = [], [], [function]
+    for i, x in enumerate(arguments):
+        if x is None or i not in places:
+            key.append(constant_key(x))
+            continue
+        value = x.value if x.__class__ is Tensor else x
+        if value.__class__ is not np.ndarray:
+            return function(*arguments)
+        given.append(x)
+        values.append(value)
+        key.append((value.shape, value.dtype))
     if recording.active and recording.current_trace() is not None:
         return function(*arguments)
     try:

@@ -93,7 +93,8 @@ def run_large(
     function: Callable[..., Any], arguments: tuple[Any, ...], places: tuple[int, ...], work: Callable[..., int]
 ) -> Any:
     """The result of a function on large arrays, which are the arguments at these places, or None."""
-    given, values, key = [], [], [function]
+    given, values = [], []
+    key: list[Any] = [function]
     for i, x in enumerate(arguments):
         if x is None or i not in places:
             key.append(constant_key(x))

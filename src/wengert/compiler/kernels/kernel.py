@@ -31,8 +31,8 @@ class KernelText(NamedTuple):
     """The LLVM text of a kernel.
 
     Its outermost loop runs to `extent` in steps of `grain`, and threads may share it if it `is_shared`; `work` is the
-    number of scalar operations. `combine` folds the results of its pieces. One that `has_matrices` has functions of
-    small matrices, written out.
+    number of scalar operations. `combine` folds the results of its pieces. One that `has_few_passes` has functions of
+    small matrices, written out, or stages.
     """
 
     name: str
@@ -44,7 +44,7 @@ class KernelText(NamedTuple):
     combine: str | None
     code: Code
     is_inline: bool = False
-    has_matrices: bool = False
+    has_few_passes: bool = False
 
     @property
     def is_large(self) -> bool:
@@ -134,12 +134,11 @@ class KernelWriter(KernelLoops):
     def function(self, extent: int, grain: int, has_threads: bool, combine: str | None = None) -> KernelText:
         """The function of the kernel."""
         is_inline, plan = self.schedule.is_inline, self.plan
-        has_matrices = bool(plan.matrices)
-        has_few_passes = has_matrices or self.stages is not None
+        has_few_passes = bool(plan.matrices) or self.stages is not None
         text = kernel_function(self.name, self.code, is_inline, FEW_PASSES if has_few_passes else "")
         is_shared = plan.work >= SHARED and has_threads
         return KernelText(
-            self.name, text, extent, grain, plan.work, is_shared, combine, self.code, is_inline, has_matrices
+            self.name, text, extent, grain, plan.work, is_shared, combine, self.code, is_inline, has_few_passes
         )
 
 

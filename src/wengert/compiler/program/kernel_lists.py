@@ -80,7 +80,7 @@ def find_equal_kernels(kernels: Sequence[KernelText | None]) -> list[EqualKernel
     """The kernels of which there are many, equal up to numbers; threads do not share them."""
     groups: dict[tuple[str, ...], list[tuple[KernelText, list[Number]]]] = {}
     for kernel in kernels:
-        if kernel is not None and not (kernel.is_shared or kernel.combine or kernel.is_inline or kernel.has_matrices):
+        if kernel is not None and not (kernel.is_shared or kernel.combine or kernel.is_inline or kernel.has_few_passes):
             between, numbers = split_numbers("\n".join([*kernel.code.hoisted, *kernel.code.lines]))
             groups.setdefault(between, []).append((kernel, numbers))
     return [write_equal(between, members) for between, members in groups.items() if len(members) >= MANY]

@@ -236,7 +236,7 @@ def kernel_texts(kernels: Sequence[KernelText]) -> list[str]:
         name = f"{members[0].name}.core"
         pointers = "".join([f"ptr {POINTER}{i}, " for i in range(lines // 3)])
         arguments = f"(ptr %table, {pointers}i64 %begin, i64 %end)"
-        marks = f"noinline nounwind {aligned_stack()} {FEW_PASSES if members[0].has_matrices else ''}"
+        marks = f"noinline nounwind {aligned_stack()} {FEW_PASSES if members[0].has_few_passes else ''}"
         texts.append(f"define internal void @{name}{arguments} {marks} {{\nentry:\n{core}")
         for kernel in members:
             head = f"define void @{kernel.name}(ptr %table, i64 %begin, i64 %end) noinline nounwind {{\nentry:"

@@ -50,19 +50,22 @@ import os, time, numpy as np, wengert as wg
 from wengert.compiler.machine import cache
 f = wg.compile(lambda x: np.exp(np.sin(x)) * x)
 x = np.linspace(0.1, 3.0, 3_000_000)
-count = lambda: len(os.listdir("/proc/self/task"))
+
+def count(expected):  # when threads that have ended have left the table of the system
+    end = time.monotonic() + 60
+    while (found := len(os.listdir("/proc/self/task"))) > expected and time.monotonic() < end:
+        time.sleep(0.01)
+    return found
+
 first = f(x)
 cache.finish_storing()
-waited = time.monotonic()
-while count() > 3 and time.monotonic() < waited + 60:  # until the thread that stored it has ended
-    time.sleep(0.01)
-counts = [count()]
+counts = [count(3)]
 pid = os.fork()
 if not pid:
-    os._exit(0 if count() == 1 and np.array_equal(f(x), first) and count() == 3 else 1)
-counts.append(count())
+    os._exit(0 if count(1) == 1 and np.array_equal(f(x), first) and count(3) == 3 else 1)
+counts.append(count(1))
 status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-print(counts, status, np.array_equal(f(x), first), count())
+print(counts, status, np.array_equal(f(x), first), count(3))
 """
 
 

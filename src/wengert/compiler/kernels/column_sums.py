@@ -21,6 +21,8 @@ FAR = 512
 """Rows of fewer bytes are near each other."""
 BUFFER = 1 << 13
 """The bytes of the sums of a block, which stay in the nearest cache."""
+COLUMNS = 256
+"""The fewest columns of a thread: two that read halves of short rows wait for them longer than one that reads all."""
 
 
 def vectors_in_block(plan: LoopPlan) -> int:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from wengert.compiler.kernels.accumulators import write_combination
 from wengert.compiler.kernels.body_stages import BodyStages, find_stages
-from wengert.compiler.kernels.column_sums import vectors_in_block, write_column_sums
+from wengert.compiler.kernels.column_sums import COLUMNS, vectors_in_block, write_column_sums
 from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loop_plan import LARGE, PIECES, SHARED, LoopPlan
 from wengert.compiler.kernels.loops import KernelLoops
@@ -106,7 +106,8 @@ class KernelWriter(KernelLoops):
             bounds = {outer: (begin, end)} if outer is not None and not is_cut else {}
             inner = bounds.get(plan.reduced_axes[0]) if plan.reduced_axes else None
             write = lambda _: self.write_reductions(piece, inner) if self.kernel.reductions else self.write_body(None)
-            if (vectors := vectors_in_block(plan)) > 1:
+            vectors = vectors_in_block(plan)
+            if vectors > 1:
                 write_column_sums(self, vectors, bounds)
             else:
                 self.write_loops(plan.kept_axes, bounds, write)
@@ -117,6 +118,8 @@ class KernelWriter(KernelLoops):
             extent = PIECES
         elif outer is not None:
             extent, grain = plan.domain[outer], plan.grain(outer)
+            if outer == plan.vector_axis:
+                grain = max(grain, min(vectors * plan.lanes, COLUMNS))
         has_threads = (is_cut or outer in plan.kept_axes) and extent >= 2 * grain
         return self.function(extent, grain, has_threads, combine)
 

@@ -36,6 +36,15 @@ def greeks(market: Sequence[Any], strike: Any, m: Any, cdf: Callable, grad: Call
     return price(market, strike, m, cdf), delta, vega, theta, rho, gamma, vanna, volga
 
 
+def taped_greeks(leaves: Sequence[Any], strike: Any, m: Any, cdf: Callable, grad: Callable) -> tuple:
+    """The same in eager code, which keeps the tape of the prices, and that of their derivatives, for the next ones."""
+    prices = price(leaves, strike, m, cdf)
+    first = grad(prices.sum(), leaves, create_graph=True)
+    gamma, vanna = grad(first[0].sum(), leaves[:2], retain_graph=True)
+    (volga,) = grad(first[1].sum(), leaves[1:2])
+    return prices, *first, gamma, vanna, volga
+
+
 workload = Workload(
     "black-scholes",
     "the prices of 10 000 and 1 000 000 options by Black and Scholes, and seven Greeks of each",
@@ -56,7 +65,10 @@ def _wengert_greeks(market: Any, strike: Any) -> tuple:
 
 @workload.implementation("wengert")
 def eager(market: list[np.ndarray], strike: np.ndarray) -> Run:
-    return lambda: _wengert_greeks(market, strike)
+    import wengert as wg
+
+    leaves = [wg.tensor(a, requires_grad=True) for a in market]
+    return lambda: taped_greeks(leaves, strike, np, wg.special.ndtr, wg.autograd.grad)
 
 
 @workload.implementation("wengert compiled")
@@ -76,20 +88,9 @@ def jax(market: list[np.ndarray], strike: np.ndarray) -> Run:
     return lambda: jax.block_until_ready(compiled(*problem))
 
 
-def _torch_greeks(market: Any, strike: Any) -> tuple:
-    """By PyTorch, whose gradients of sums have a graph of their own where they are differentiated again."""
-    import torch
-
-    prices = price(market, strike, torch, torch.special.ndtr)
-    first = torch.autograd.grad(prices.sum(), market, create_graph=True)
-    gamma, vanna = torch.autograd.grad(first[0].sum(), market[:2], retain_graph=True)
-    (volga,) = torch.autograd.grad(first[1].sum(), market[1:2])
-    return prices, *first, gamma, vanna, volga
-
-
 @workload.implementation("torch")
 def torch(market: list[np.ndarray], strike: np.ndarray) -> Run:
     import torch
 
     leaves = [torch.tensor(a, requires_grad=True) for a in market]
-    return lambda: _torch_greeks(leaves, torch.tensor(strike))
+    return lambda: taped_greeks(leaves, torch.tensor(strike), torch, torch.special.ndtr, torch.autograd.grad)

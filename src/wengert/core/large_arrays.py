@@ -31,8 +31,10 @@ from wengert.core.native import (
     REDUCED_ARRAY,
     SORTED,
     SORTED_ARRAY,
+    SPINNING,
     STACK_ARRAY,
     STACKED,
+    THREADED,
     LargeCalls,
     LargeSignatures,
 )
@@ -146,16 +148,22 @@ def for_rows(impl: Callable[..., Any]) -> Callable[..., Any]:
 def for_products(impl: Callable[..., Any]) -> Callable[..., Any]:
     """The implementation of products of matrices, with programs for large ones.
 
-    NumPy's are as fast alone, but its threads and those of other native code wait for each other.
+    NumPy's are as fast alone, but its threads and those of other native code wait for each other. So a product counts
+    for more if there was other native code since the last one.
     """
     calls = LargeSignatures(impl, 1)
     ndarray = np.ndarray
+    last = 0
 
     def run(x: Any, y: Any) -> Any:
+        nonlocal last
         if x.__class__ is ndarray and x.size >= PRODUCT_ARRAY and y.__class__ is ndarray and x.ndim >= y.ndim == 2:
             work = x.size * y.shape[1]
-            if work >= native.LARGE:
-                return calls.run((x, y), {}, lambda: work // PRODUCTS)
+            if work >= THREADED:
+                nanoseconds = work // PRODUCTS if native.runs == last else max(work // PRODUCTS, SPINNING)
+                out = calls.run((x, y), {}, lambda: nanoseconds)
+                last = native.runs
+                return out
         return impl(x, y)
 
     return attach(run, impl, calls)

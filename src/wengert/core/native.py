@@ -68,6 +68,10 @@ SORTED_ARRAY, SORTED = 1 << 12, 64
 """The same for stable sorting."""
 PRODUCT_ARRAY, PRODUCTS = 1 << 12, 32
 """The least number of elements of the left factor of a large product, and the multiplications of a nanosecond."""
+THREADED, SPINNING = 10**6, 1 << 20
+"""The multiplications of a product from which on BLAS uses threads, and the nanoseconds that they may take from other
+native code afterwards: they wait for the next product on their cores.
+"""
 KEY_ARRAY, AT_KEY = 1 << 12, 16
 """The same for reads and additions at a key with arrays: the least number of elements of its last array."""
 FEWEST_ROWS = 16
@@ -95,6 +99,8 @@ native_call: Aspect[NativeCall] = Aspect(
 
 met_large = False
 """Whether an operation has met a large array since the last backward pass, so that the next one looks for some."""
+runs = 0
+"""How often operations and backward passes have run native code."""
 
 
 def natively(
@@ -123,8 +129,9 @@ def natively(
 
 def run_natively(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     """The result of native code; None where there is none."""
-    global met_large
+    global met_large, runs
     met_large = True
+    runs += 1
     if not IS_ON:
         return None
     try:

@@ -27,6 +27,7 @@ from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
 from wengert.compiler.routines.factorizations import FACTORED
 from wengert.compiler.routines.packed_products import PackedProduct
 from wengert.compiler.routines.products import MATMUL
+from wengert.compiler.routines.small_products import SmallProduct
 from wengert.compiler.routines.triangular_panels import is_factored_in_blocks
 from wengert.compiler.schedule.gather import INDEX_DTYPES
 from wengert.compiler.simd.types import Type
@@ -209,18 +210,19 @@ def all_finite(out: Any) -> bool:
 def run_product(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
     """The result of a product of matrices that does not call BLAS. Transposed matrices are read as they are."""
     x, y = operands
-    if not has_packed_product(x.dtype, y.dtype, x.size, y.shape):
+    if not has_native_product(x.dtype, y.dtype, x.size, y.shape):
         return None
     return run_flagged(primitive, operands, params, find_layout)
 
 
 @lru_cache(MOST_PROGRAMS)
-def has_packed_product(dtype: np.dtype, other: np.dtype, size: int, shape: tuple[int, int]) -> bool:
+def has_native_product(dtype: np.dtype, other: np.dtype, size: int, shape: tuple[int, int]) -> bool:
     """Whether a left operand of so many elements times a matrix is a product that does not call BLAS."""
     k, n = shape
     if dtype not in FLOATS or dtype != other:
         return False
-    return PackedProduct(Type.from_dtype(dtype).kind, size // k, n, k, False, False, k, n).is_native
+    product = SmallProduct(Type.from_dtype(dtype).kind, size // k, n, k, False, False, k, n)
+    return product.is_native(False) or PackedProduct(*product).is_native
 
 
 def run_stack(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:

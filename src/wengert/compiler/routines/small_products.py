@@ -22,8 +22,10 @@ from wengert.compiler.simd.types import I64, PTR, Type
 
 SMALL = 1 << 21
 """The largest number of multiplications of a product that does not use BLAS."""
-FEWEST_OF_BLAS, FEW = 1 << 10, 1 << 20
-"""BLAS is fast at products of that many multiplications: there, vectors that are partly empty do not pay."""
+FEWEST_OF_BLAS, FEW = 1 << 10, 10**6
+"""BLAS is fast at products of that many multiplications, for which it has kernels without copies and threads: there,
+vectors that are partly empty do not pay.
+"""
 IN_CACHE, IN_FIRST_CACHE = 1 << 18, 1 << 15
 """The largest number of bytes of its right operand, which is read once for each block of rows; of one that stays in the
 first cache, the product may be of any size.

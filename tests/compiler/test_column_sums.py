@@ -116,3 +116,11 @@ def test_bodies_that_attract_each_other():
     value, slope = wg.compile(wg.value_and_grad(energy))(x)
     np.testing.assert_allclose(value, energy(x), rtol=1e-12)
     np.testing.assert_allclose(slope, wg.grad(energy)(x), rtol=1e-10)
+
+
+@pytest.mark.parametrize(("n", "is_shared"), [(128, False), (300, False), (1000, True)])
+def test_threads_share_long_rows_only(n, is_shared, blocks):
+    x = RNG.normal(size=(400, n))
+    (cost,) = wg.compile(lambda x: np.sum(long_term(x), 0)).report(x).costs
+    assert max(blocks) > 1
+    assert cost.is_shared == is_shared

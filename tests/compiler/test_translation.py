@@ -138,7 +138,7 @@ def test_a_module_is_freed_where_its_translation_is_interrupted(monkeypatch):
 @pytest.mark.skipif(vector_bytes() <= STACK_ALIGNMENT, reason="the stack is aligned for these vectors anyway")
 @pytest.mark.parametrize("order", [6, 8])
 def test_vectors_that_do_not_fit_into_registers_are_at_aligned_addresses(order):
-    x = np.eye(order) + np.zeros((100, order, order))
+    x = np.eye(order) + np.zeros((1000, order, order))
     f = wg.compile(wg.value_and_grad(lambda x: np.linalg.inv(x).sum()))
     translator = target_machine()
     with llvm.parse_assembly(write_program(prepare(f.trace(x))).modules[0].text, llvm.create_context()) as module:

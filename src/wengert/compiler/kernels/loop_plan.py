@@ -11,6 +11,7 @@ from wengert.compiler.forms.lowering import MatrixFunction, lowering_of
 from wengert.compiler.kernels.borders import find_interior
 from wengert.compiler.kernels.element_sources import Element, ElementSources
 from wengert.compiler.kernels.iteration import vectors_at_once
+from wengert.compiler.kernels.threads import PART
 from wengert.compiler.machine.target import vector_lanes
 from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, flat_index
 from wengert.compiler.schedule.gather import Written
@@ -23,8 +24,8 @@ PIECES = 32
 """The number of pieces of a long reduction."""
 FEW = 2
 """Additions are cut into pieces if there are so many for each element of all sums."""
-SHARED, LARGE = 60_000, 400_000
-"""The numbers of scalar operations from which threads that are awake share a kernel, about five microseconds, and from
+SHARED, LARGE = 2 * PART, 400_000
+"""The numbers of scalar operations from which threads that are awake share a kernel, some six microseconds, and from
 which a kernel is large: other threads of Python may run meanwhile, and it is compiled with all optimisations.
 """
 STACK = 4 << 20

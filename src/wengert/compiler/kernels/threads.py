@@ -14,6 +14,7 @@ import os
 import platform
 from functools import cache
 
+from wengert.compiler.kernels.thread_placement import FALLS_ASLEEP, IS_AWAKE, MOST_THREADS, MOVE_AWAY, PLACEMENT
 from wengert.compiler.machine.fingerprint import CacheEntry
 from wengert.compiler.machine.target import Loaded
 from wengert.compiler.machine.translation import Level, object_code
@@ -22,9 +23,10 @@ from wengert.compiler.simd.lanes import Code, Lanes
 THREADS = ctypes.c_int64(1)
 """The number of threads of large kernels, which native code reads; set when a program is loaded."""
 
-MOST_THREADS = 64
-PART = 30_000
-"""The smallest number of scalar operations for one thread."""
+PART = 90_000
+"""The smallest number of scalar operations for one thread: some three microseconds. Less than that, a job takes longer
+on two cores than on one, which hand it over and read what the other one wrote.
+"""
 WAKE = 2_000_000
 """Threads that sleep are woken for so many scalar operations, some 200 microseconds, of one kernel or of several: to
 wake them takes the caller ten microseconds, and on a virtual machine it takes a hundred until they run.
@@ -72,6 +74,7 @@ declare i64 @llvm.smax.i64(i64, i64)
 @mutex = internal global [128 x i8] zeroinitializer, align 64
 @condition = internal global [128 x i8] zeroinitializer, align 64
 
+{PLACEMENT}
 define internal void @pause() {{
 {f"  {WAIT}{NEWLINE}" * PAUSES}  ret void
 }}
@@ -110,7 +113,7 @@ end:
   ret void
 }}
 
-define internal ptr @live(ptr %unused) {{
+define internal ptr @live(ptr %number) {{
 entry:
   br label %awake
 awake:
@@ -131,26 +134,24 @@ idle:
 sleep:
   %locked = call i32 @pthread_mutex_lock(ptr @mutex)
   %before = atomicrmw add ptr @sleeping, i64 1 seq_cst
-  br label %check
-check:
+  {FALLS_ASLEEP}
   %ending = load atomic i64, ptr @ending seq_cst, align 8
-  %must.end = icmp ne i64 %ending, 0
-  br i1 %must.end, label %end, label %quiet
-quiet:
   %word.now = load atomic i64, ptr @left seq_cst, align 8
   %parts.now = and i64 %word.now, 65535
-  %some.now = icmp ne i64 %parts.now, 0
-  br i1 %some.now, label %wake, label %wait
+  %reasons = or i64 %ending, %parts.now
+  %none = icmp eq i64 %reasons, 0
+  br i1 %none, label %wait, label %wake
 wait:
   %waited = call i32 @pthread_cond_wait(ptr @condition, ptr @mutex)
-  br label %check
+  br label %wake
 wake:
   %after = atomicrmw sub ptr @sleeping, i64 1 seq_cst
+  {IS_AWAKE}
   %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
-  br label %awake
+  %ending.now = load atomic i64, ptr @ending seq_cst, align 8
+  %goes.on = icmp eq i64 %ending.now, 0
+  br i1 %goes.on, label %awake, label %end
 end:
-  %gone = atomicrmw sub ptr @sleeping, i64 1 seq_cst
-  %unlocked.end = call i32 @pthread_mutex_unlock(ptr @mutex)
   ret ptr null
 }}
 
@@ -189,7 +190,8 @@ next:
   br i1 %more, label %one, label %end
 one:
   %handle = getelementptr i64, ptr @handles, i64 %count
-  %failed = call i32 @pthread_create(ptr %handle, ptr null, ptr @live, ptr null)
+  %number = inttoptr i64 %count to ptr
+  %failed = call i32 @pthread_create(ptr %handle, ptr null, ptr @live, ptr %number)
   %made = icmp eq i32 %failed, 0
   br i1 %made, label %counted, label %end
 counted:
@@ -208,6 +210,7 @@ entry:
   br i1 %some, label %call, label %end
 call:
   %locked = call i32 @pthread_mutex_lock(ptr @mutex)
+  {MOVE_AWAY}
   %woken = call i32 @pthread_cond_broadcast(ptr @condition)
   %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
   br label %end

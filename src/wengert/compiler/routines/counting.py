@@ -21,8 +21,8 @@ from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import BOOL, I64, PTR, Type
 from wengert.graph.ir import Operation
 
-COST = 16
-"""The cost of a number: a guess, two comparisons, and one is added to a count."""
+COST = 50
+"""The cost of a number, in the measure of threads: a guess, two comparisons, and one is added to a count."""
 FEW = 1 << 12
 """Threads have counts of their own if there are at most so many bins; otherwise one thread counts."""
 

@@ -38,6 +38,18 @@ def test_fixed_part_of_a_large_input():
     assert "add_at" not in names(add_at_indices(computed))
 
 
+def test_parts_of_what_is_added_to_a_whole_array_are_no_steps():
+    """The sum after them computes every element, and an input would be copied before a part is added to it."""
+
+    def parts(t, v, w):
+        return t + wg.grad(lambda x: x[3] * v)(np.zeros(512)) + wg.grad(lambda x: x[:2].sum() * v)(np.zeros(512)) + w
+
+    graph = wg.trace(parts, LONG, 2.0, LONG)
+    assert "add_at" not in names(add_at_indices(graph))
+    kept = wg.trace(lambda t, v, w: (parts(t, v, w), t + wg.grad(lambda x: x[5] * v)(np.zeros(512))), LONG, 2.0, LONG)
+    assert names(add_at_indices(kept)).count("add_at") == 1
+
+
 def test_scatter_with_other_uses_stays():
     def f(t, v, i):
         part = wg.grad(lambda x: x[i] * v)(np.zeros(6))

@@ -24,23 +24,43 @@ def add_at_indices(graph: Graph) -> Graph:
     This changes two things, which the order of a sum does as well: where nothing is added, -0.0 stays -0.0; and where
     an index repeats, its elements are added to x one by one.
     """
-    uses = graph.count_uses()
+    uses, summed = graph.count_uses(), summed_again(graph)
 
     def rule(node: Operation, before: Operation) -> Node | None:
         if not is_a(node, add) or node.args[0].spec != node.args[1].spec:
             return None
         for x, y, old in zip(node.args, reversed(node.args), reversed(before.args), strict=True):
-            if is_a(y, _scatter) and uses[old] == 1 and (len(y.args) > 1 or is_small_part(x, y)):
+            is_part = is_small_part(y) and is_in_memory(x) and before not in summed
+            if is_a(y, _scatter) and uses[old] == 1 and (len(y.args) > 1 or is_part):
                 return make_node(node, _add_at, x, y.args[0], *y.args[1:], key=y.params["key"])
         return None
 
     return rebuild(graph, rule)
 
 
-def is_small_part(x: Node, scattered: Operation) -> bool:
-    """Whether a slice is a small part of a large array that is in memory: an input, or an updated input."""
-    if x.size < LARGE or SMALL_PART * scattered.args[0].size > x.size:
-        return False
+def is_small_part(x: Node) -> bool:
+    """Whether a small part of a large array is a slice, and the rest are zeros."""
+    return is_a(x, _scatter) and len(x.args) == 1 and x.size >= LARGE and SMALL_PART * x.args[0].size <= x.size
+
+
+def is_in_memory(x: Node) -> bool:
+    """Whether an array is an input, or an updated input."""
     while is_a(x, _add_at, _set_at):
         x = x.args[0]
     return isinstance(x, Input)
+
+
+def summed_again(graph: Graph) -> set[Node]:
+    """What is only added to whole arrays: that computes every element, so that a part needs no step of its own."""
+    readers: dict[Node, list[Operation]] = {}
+    for node in graph.operations:
+        for a in node.args:
+            readers.setdefault(a, []).append(node)
+    found: set[Node] = set()
+    for node in reversed(graph.operations):
+        sums = [
+            x for x in readers.get(node, []) if is_a(x, add) and (x in found or not any(map(is_small_part, x.args)))
+        ]
+        if node not in graph.outputs and len(sums) == len(readers.get(node, [])):
+            found.add(node)
+    return found

@@ -1,15 +1,19 @@
 """The pool of threads: kernels in a row, callers at once, and forks while it works."""
 
+import ctypes
 import os
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
 
 import wengert as wg
 from wengert.compiler.kernels import threads
+from wengert.compiler.machine.target import Loaded
+from wengert.compiler.machine.translation import Level, object_code
 
 X = np.linspace(0.1, 3.0, 300_000)
 
@@ -84,3 +88,41 @@ def test_short_kernels_that_follow_each_other_wake_threads(three_threads):
     results = [f(short) for _ in range(50)]
     assert all(np.array_equal(out, results[0]) for out in results)
     assert "on all cores" in str(f.report(short))
+
+
+POOL_OF_ONE = f"""{threads.POOL.replace("@sleeping = internal", "@sleeping =")}
+define void @test.start() {{
+  call void @begin_process()
+  call void @start(i64 1)
+  ret void
+}}
+define void @test.wake() {{
+  call void @wake()
+  ret void
+}}
+"""
+
+
+def test_a_thread_that_is_woken_too_late_looks_for_the_next_job():
+    """It has nothing to do, and is awake nevertheless."""
+    pool = Loaded(object_code(POOL_OF_ONE, Level.PLAIN), {"wengert.threads": ctypes.addressof(ctypes.c_int64(2))})
+    call = lambda name: ctypes.CFUNCTYPE(None)(pool.address(name))()
+    sleeping = ctypes.c_int64.from_address(pool.address("sleeping"))
+
+    def wait_for(number: int, seconds: float) -> bool:
+        end = time.monotonic() + seconds
+        while sleeping.value != number and time.monotonic() < end:
+            pass
+        return sleeping.value == number
+
+    call("test.start")
+    try:
+        assert wait_for(1, 60)
+        for _ in range(100):  # this thread may not run while the other one is awake
+            call("test.wake")
+            if was_awake := wait_for(0, 0.1):
+                break
+        assert was_awake
+        assert wait_for(1, 60)
+    finally:
+        call("wengert.end_threads")

@@ -50,6 +50,16 @@ def test_parts_of_what_is_added_to_a_whole_array_are_no_steps():
     assert names(add_at_indices(kept)).count("add_at") == 1
 
 
+def test_parts_of_what_is_added_to_at_an_index_are_added_in_memory():
+    """Both are steps of few elements, on the memory of the input if it is the state of a loop."""
+
+    def parts(t, v, i):
+        return t + wg.grad(lambda x: x[3] * v)(np.zeros(512)) + wg.grad(lambda x: x[i] * v)(np.zeros(512))
+
+    graph = wg.trace(parts, LONG, 2.0, 7)
+    assert names(add_at_indices(graph)).count("add_at") == 2
+
+
 def test_scatter_with_other_uses_stays():
     def f(t, v, i):
         part = wg.grad(lambda x: x[i] * v)(np.zeros(6))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import platform
 
 MOST_THREADS = 64
+"""The largest number of threads, the caller among them."""
 CORES = 8192
 """The number of cores that a set of cores has room for."""
 AWAKE, MOVED = -2, -3

@@ -24,8 +24,8 @@ THREADS = ctypes.c_int64(1)
 """The number of threads of large kernels, which native code reads; set when a program is loaded."""
 
 PART = 90_000
-"""The smallest number of scalar operations for one thread: some three microseconds. Less than that, a job takes longer
-on two cores than on one, which hand it over and read what the other one wrote.
+"""The smallest number of scalar operations for one thread: some three microseconds. A smaller job takes longer
+on two cores than on one: they hand it over, and each reads what the other one wrote.
 """
 WAKE = 2_000_000
 """Threads that sleep are woken for so many scalar operations, some 200 microseconds, of one kernel or of several: to

@@ -30,12 +30,17 @@ def add_at_indices(graph: Graph) -> Graph:
         if not is_a(node, add) or node.args[0].spec != node.args[1].spec:
             return None
         for x, y, old in zip(node.args, reversed(node.args), reversed(before.args), strict=True):
-            is_part = is_small_part(y) and is_in_memory(x) and before not in summed
-            if is_a(y, _scatter) and uses[old] == 1 and (len(y.args) > 1 or is_part):
+            is_worthwhile = is_at_index(y) or (is_small_part(y) and is_in_memory(x) and before not in summed)
+            if is_a(y, _scatter) and is_worthwhile and uses[old] == 1:
                 return make_node(node, _add_at, x, y.args[0], *y.args[1:], key=y.params["key"])
         return None
 
     return rebuild(graph, rule)
+
+
+def is_at_index(x: Node) -> bool:
+    """Whether an array has some elements at computed indices, and the rest are zeros."""
+    return is_a(x, _scatter) and len(x.args) > 1
 
 
 def is_small_part(x: Node) -> bool:
@@ -52,15 +57,20 @@ def is_in_memory(x: Node) -> bool:
 
 def summed_again(graph: Graph) -> set[Node]:
     """What is only added to whole arrays: that computes every element, so that a part needs no step of its own."""
-    readers: dict[Node, list[Operation]] = {}
+    found: set[Node] = set()
+    if not any(map(is_small_part, graph.operations)):
+        return found
+    readers: dict[Node, list[Operation]] = {node: [] for node in graph.operations}
     for node in graph.operations:
         for a in node.args:
-            readers.setdefault(a, []).append(node)
-    found: set[Node] = set()
+            readers.get(a, []).append(node)
+    kept = set(graph.outputs)
     for node in reversed(graph.operations):
-        sums = [
-            x for x in readers.get(node, []) if is_a(x, add) and (x in found or not any(map(is_small_part, x.args)))
-        ]
-        if node not in graph.outputs and len(sums) == len(readers.get(node, [])):
+        if node not in kept and all(is_a(x, add) and (x in found or adds_whole(x)) for x in readers[node]):
             found.add(node)
     return found
+
+
+def adds_whole(node: Operation) -> bool:
+    """Whether neither operand of a sum is a part."""
+    return not any(is_small_part(a) or is_at_index(a) for a in node.args)

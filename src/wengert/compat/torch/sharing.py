@@ -46,10 +46,10 @@ class Shared(TorchValue):
 
     def _read(self, source: Any) -> Any:
         """What `source` has at present in place of this value."""
-        raise NotImplementedError
+        raise NotImplementedError  # each class defines it
 
     def _write(self, source: Any, new: Any) -> None:
-        raise NotImplementedError
+        raise NotImplementedError  # each class defines it
 
     def _refresh(self: Any) -> None:
         """Get the numbers that the other value has at present."""

@@ -38,14 +38,14 @@ class Transform:
         return Inverse(self)
 
     def _call(self, x: Any) -> Any:
-        raise NotImplementedError
+        raise NotImplementedError  # each class defines it
 
     def _inverse(self, y: Any) -> Any:
-        raise NotImplementedError
+        raise NotImplementedError  # each class defines it
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         """The logarithm of the absolute value of the slope at x, where the value is y."""
-        raise NotImplementedError
+        raise NotImplementedError  # each class defines it
 
 
 class Inverse(Transform):

@@ -52,7 +52,7 @@ class PartWriter:
 
     def write(self) -> None:
         """Add up the units of the part."""
-        raise NotImplementedError
+        raise NotImplementedError  # each class defines it
 
     def table(self, name: str, numbers: Sequence[int]) -> Lanes:
         """The address of constants."""

@@ -226,7 +226,7 @@ def test_threads_change_no_bit(stack, monkeypatch):
         f = wg.compile(wg.value_and_grad(loss_of(is_causal=True)))
         value, gradients = f(operands, t)
         found.append([value, *gradients])
-    threads.THREADS.value = 1
+    threads.LIMITS.threads = 1
     for x, y in zip(*found, strict=True):
         assert np.array_equal(x, y)
 

@@ -12,12 +12,13 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wengert.compiler.forms.classify import Form
-from wengert.compiler.kernels.loop_plan import PIECES, LoopPlan
+from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.kernels.row_parts import RowParts
 from wengert.compiler.schedule.affine import flat_index
 from wengert.compiler.schedule.row_kernels import RowKernel, RowPart, outer_axes
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.schedule.short_rows import in_rows
+from wengert.core import machine
 from wengert.graph.ir import Node, Operation
 
 if TYPE_CHECKING:
@@ -293,6 +294,10 @@ def is_along_rows(kernel: Kernel, outer: int, count: int) -> bool:
     if len(kernel.axes) - len(inner) != outer or any(r.dtype.kind not in "fi" for r in kernel.reductions):
         return False
     if len(inner) == len(kernel.domain) - outer:
-        return count >= PIECES
+        return count >= machine.current.sum_pieces
     size = sum(node.nbytes for node in kernel.reductions)
-    return not inner and count >= ROWS_OF_PIECE * PIECES and size * PIECES <= PARTIAL_BYTES
+    return (
+        not inner
+        and count >= ROWS_OF_PIECE * machine.current.sum_pieces
+        and size * machine.current.sum_pieces <= PARTIAL_BYTES
+    )

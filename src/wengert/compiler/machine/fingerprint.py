@@ -15,6 +15,7 @@ import numpy as np
 from wengert.compiler.machine import cache as disk
 from wengert.compiler.machine.sources import contents
 from wengert.compiler.machine.target import Target, machine_target
+from wengert.core import machine
 from wengert.core.blas import bundled_libraries
 
 
@@ -28,7 +29,7 @@ class CacheEntry:
         """What was stored, if there is a cache and it has it. If the cache is empty, the key is not needed."""
         if disk.is_empty():
             return None
-        key = self.key(machine_target())
+        key = self.key(machine_target(), machine.describe_changes())
         return None if key is None else disk.load(key)
 
     def store(self, data: bytes) -> None:
@@ -37,12 +38,14 @@ class CacheEntry:
         That happens in the background: to hash the sources takes as long as to compile a small program.
         """
         if disk.is_used():
-            disk.store_later(partial(self.key, machine_target()), data)
+            disk.store_later(partial(self.key, machine_target(), machine.describe_changes()), data)
 
-    def key(self, made_for: Target) -> str | None:
-        """The key of code for a target; None if there is none, because nothing can be kept."""
+    def key(self, made_for: Target, changes: str = "") -> str | None:
+        """The key of code for a target and a changed machine record; None if there is none: nothing can be kept."""
         around = surroundings(made_for) if disk.is_used() else None
-        return None if around is None else hashlib.sha256("\n".join((*self.parts, around)).encode()).hexdigest()
+        return (
+            None if around is None else hashlib.sha256("\n".join((*self.parts, changes, around)).encode()).hexdigest()
+        )
 
 
 def surroundings(made_for: Target) -> str | None:

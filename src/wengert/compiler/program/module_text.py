@@ -15,7 +15,6 @@ from wengert.compiler.entry.python_calls import (
     UPCALL_OPERAND,
 )
 from wengert.compiler.kernels.kernel import KernelText
-from wengert.compiler.kernels.loop_plan import SHARED
 from wengert.compiler.kernels.threads import DECLARE_PARALLEL
 from wengert.compiler.machine.target import aligned_stack, machine_target
 from wengert.compiler.machine.translation import FEW_PASSES, Effort, Level, Module
@@ -26,7 +25,7 @@ from wengert.compiler.program.program import Fallback, OperandSource, Table
 from wengert.compiler.simd.lanes import Code
 from wengert.compiler.simd.types import Type
 from wengert.compiler.simd.vector_functions import declaration, definitions, is_inlined, vector_symbol
-from wengert.core import parallel
+from wengert.core import machine, parallel
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Operation
 
@@ -129,7 +128,7 @@ def write_modules(run: Code, shared: Shared) -> tuple[tuple[Module, ...], tuple[
     is_quick = lambda k: (
         level is Level.USUAL
         and not (k.is_inline or inlined and k.code.calls)
-        and (is_long and k.work < SHARED or k.length > LONG_KERNEL and k.is_mostly_calls)
+        and (is_long and k.work < machine.current.min_shared_operations or k.length > LONG_KERNEL and k.is_mostly_calls)
     )
     quick = [kernel for kernel in kernels if is_quick(kernel)]
     inline = [kernel for kernel in kernels if kernel.is_inline]

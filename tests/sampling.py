@@ -1,23 +1,23 @@
 """What `make test` leaves to `make test-all`: a sample of large cross products and of slow tests, new for each commit.
 
-Plain `pytest` runs everything. `pytest --sample=SEED` runs a sample that is a function of SEED. `make test` gives it the
-hash of the commit that is checked out, so that the sample rotates and a failure can be repeated: the header names the
-seed, and `make test SAMPLE=SEED` takes it.
+Plain `pytest` runs everything. `pytest --sample=SEED` runs a sample that is a function of SEED. `make test` gives it
+the hash of the commit that is checked out, so that the sample rotates and a failure can be repeated: the first line of
+the output names the seed, and `make test SAMPLE=SEED` takes it.
 
 Nothing need be written in a test:
 
 - Of a test with several parameters the sample has at least one item for each value of each parameter. Of a hundred
   operations and seven dtypes it has a hundred items, with all dtypes among them.
 - A test function may take `SECONDS` of processor time. Of one that takes longer, the sample has as many items as fit;
-  one that is a single long item is in every `RARELY`-th sample or more often. `tests/costs.txt` has what functions take;
-  one that is not listed there is quick. `pytest --costs` measures them and writes the file.
+  one that is a single long item is in every `RARELY`-th sample or more often. `tests/costs.txt` lists what functions
+  take; one that is not listed is quick. `pytest --costs` measures them and writes the file.
 
 `@pytest.mark.seconds(5)` lets a test take longer in a sample, and `@pytest.mark.every_item` is for one of which nothing
 is ever left out. `@pytest.mark.together("name")` is for tests that share what is expensive to set up: they are in a
 sample together or not at all. `pytestmark` in a file gives a mark to all its tests.
 
-`@each` and `@by_operation` take the place of `@pytest.mark.parametrize` where there are hundreds of quick cases, because
-an item has a cost of its own: one item runs several cases, and the message of a failure names the case.
+`@each` and `@by_operation` take the place of `@pytest.mark.parametrize` where there are hundreds of quick cases, as an
+item has a cost of its own: one item runs several cases, and the message of a failure names the case.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 COSTS = Path(__file__).parent / "costs.txt"
-SECONDS = 0.4
+SECONDS = 0.3
 """Processor time of one test function in a sample."""
-RARELY = 4
+RARELY = 5
 """A slow test that cannot be divided is in one of so many samples."""
 QUICK = 0.2
 """Seconds; what takes less is not listed in `costs.txt`."""
@@ -79,12 +79,17 @@ def run_cases(names: str | Sequence[str], groups: dict[str, list[Case]]) -> Call
 
     def decorate(test: Callable[..., None]) -> Any:
         def run(*args: Any, **fixtures: Any) -> None:
-            for word, values in fixtures.pop(CASES):
+            cases, skipped = fixtures.pop(CASES), []
+            for word, values in cases:
                 try:
                     test(*args, **fixtures, **dict(zip(names, values, strict=True)))
+                except pytest.skip.Exception as reason:
+                    skipped.append(reason)
                 except BaseException as error:
                     error.add_note(f"in the case {word} of {test.__name__}")
                     raise
+            if len(skipped) == len(cases):
+                raise skipped[0]
 
         update_wrapper(run, test)
         kept = [p for p in inspect.signature(test).parameters.values() if p.name not in names]
@@ -196,9 +201,8 @@ class Sample:
         """Say which sample runs, also where `-q` leaves out the header; workers have no terminal."""
         terminal = session.config.pluginmanager.get_plugin("terminalreporter")
         if terminal:
-            terminal.write_line(
-                f"sample {self.seed}: repeat it with `make test SAMPLE={self.seed}`; all: `make test-all`"
-            )
+            again = f"make test SAMPLE={self.seed}"
+            terminal.write_line(f"sample {self.seed} of the tests; to repeat it: {again}; all tests: make test-all")
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         chosen = choose_functions(items, self.seed)

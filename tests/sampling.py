@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tools import import_graph
 
 ROOT = Path(__file__).parent.parent
 COSTS = Path(__file__).parent / "costs.txt"
@@ -211,6 +212,20 @@ class Sample:
         items[:] = chosen
 
 
+class Changed:
+    """The plugin that collects only files that depend on what changed since a commit."""
+
+    def __init__(self, base: str) -> None:
+        self.chosen = import_graph.select(import_graph.changed_files("HEAD~1" if base == "1" else base))
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        return True if collection_path.suffix == ".py" and collection_path not in self.chosen else None
+
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+            session.exitstatus = pytest.ExitCode.OK  # no test depends on the change
+
+
 class Measurement:
     """The plugin that measures the processor time of each test function, with that of the processes that it starts."""
 
@@ -249,6 +264,7 @@ class Measurement:
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("sample")
     group.addoption("--sample", metavar="SEED", help="run a sample; SEED is any word, `commit` the hash of this commit")
+    group.addoption("--changed", metavar="BASE", help="run what depends on changes since BASE; 1 is the commit before")
     group.addoption("--costs", action="store_true", help="measure what tests take, and write tests/costs.txt")
 
 
@@ -263,5 +279,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.sample = name_commit()  # workers are given the options of the first process
     if config.getoption("--sample"):
         config.pluginmanager.register(Sample(config.getoption("--sample")), "sample")
+    if config.getoption("--changed"):
+        config.pluginmanager.register(Changed(config.getoption("--changed")), "changed")
     if config.getoption("--costs"):
         config.pluginmanager.register(Measurement(), "measurement")

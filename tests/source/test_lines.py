@@ -97,6 +97,8 @@ def test_the_lambda_itself_of_several_on_one_line():
     table = {"+": lambda x, y: x + y, "*": lambda x, y: x * y, "-": lambda x, y: (lambda z: x - z)(y), "/": lambda x, y: (lambda z: x / z)(y)}  # fmt: skip  # noqa: E501  # one line is what is tested
     for sign, f in table.items():
         assert f"x {sign}" in ast.unparse(find_node(f))
+    inner = (lambda: lambda x: x + 1)()
+    assert ast.unparse(find_node(inner).body[0]) == "return x + 1"
     pair = (lambda x: -0.0 * x), (lambda x: 0.0 * x), (lambda x: 0 * x)
     assert [ast.unparse(find_node(f).body[0]) for f in pair] == ["return -0.0 * x", "return 0.0 * x", "return 0 * x"]
 

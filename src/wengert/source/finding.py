@@ -77,7 +77,8 @@ def has_code(node: ast.stmt, f: types.FunctionType) -> bool:
         compiled = compile(ast.Module([outer], []), "", "exec", dont_inherit=True, flags=future_flags(f))
     except (SyntaxError, ValueError):
         return False
-    return any(is_same_code(code, f.__code__) for code in inner_codes(compiled))
+    (whole,) = [part for part in compiled.co_consts if isinstance(part, types.CodeType)]
+    return any(isinstance(part, types.CodeType) and is_same_code(part, f.__code__) for part in whole.co_consts)
 
 
 def is_same_code(a: types.CodeType, b: types.CodeType) -> bool:

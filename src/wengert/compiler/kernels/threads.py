@@ -16,7 +16,7 @@ from functools import cache
 
 from wengert.compiler.kernels.thread_placement import FALLS_ASLEEP, IS_AWAKE, MOST_THREADS, MOVE_AWAY, PLACEMENT
 from wengert.compiler.machine.fingerprint import CacheEntry
-from wengert.compiler.machine.target import Loaded
+from wengert.compiler.machine.target import Loaded, read_code
 from wengert.compiler.machine.translation import Level, object_code
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.core import machine, parallel
@@ -368,7 +368,7 @@ machine.watch(update_limits)
 def parallel_address() -> int:
     """The address of the function that runs kernels on all cores; loads the pool when first asked."""
     kept = CacheEntry(POOL)
-    code = kept.load()
+    code = kept.load(read_code)
     if code is None:
         code = object_code(POOL, Level.PLAIN)  # which mostly waits for memory that threads share
         kept.store(code)

@@ -9,7 +9,6 @@ times, it is the time of the change. That is right to a few milliseconds, so you
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import marshal
 import os
@@ -55,10 +54,14 @@ def read_known() -> tuple[str, int] | None:
     """The hash that is on disk, and when a source was last changed; None if a file or folder has another state now."""
     stored = disk.load(stored_key())
     if stored is not None:
-        digest, changed, paths, states = marshal.loads(stored)
-        with contextlib.suppress(OSError):  # a file is not there any more
+        try:
+            digest, changed, paths, states = marshal.loads(stored)
             if hash(tuple(file_states(paths))) == states:
                 return digest, changed
+        except OSError:  # a file is not there any more
+            return None
+        except (EOFError, TypeError, ValueError):  # something else is under this key
+            disk.discard(stored_key())
     return None
 
 

@@ -25,15 +25,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from wengert.core import machine
 from wengert.core.errors import user_error
-
-DEFAULT_SIZE = 256 * 2**20
-_KEPT = 0.8
-"""The part of the allowed size that remains when old entries are removed."""
-_CHECK = 16
-"""The size is checked at the first entry of a process, and again after each such fraction of the allowed size."""
-_ABANDONED = 3600.0
-"""Seconds after which the writer of an unfinished file is taken to have died."""
 
 _HEADER = struct.Struct("<8sIQ32s")
 """Magic, version of the format, length of the data, and SHA-256 of the key and the data."""
@@ -268,12 +261,13 @@ def _data_of(key: str, content: bytes) -> bytes | None:
 def _allowed_size() -> int:
     given = os.environ.get("WENGERT_CACHE_SIZE", "").strip()
     if not given:
-        return DEFAULT_SIZE
+        return machine.current.max_bytes_of_disk_cache
     try:
         return int(given)
     except ValueError:
-        _warn(f"WENGERT_CACHE_SIZE is a number of bytes, not {given!r}; the cache may hold {DEFAULT_SIZE} bytes.")
-        return DEFAULT_SIZE
+        most = machine.current.max_bytes_of_disk_cache
+        _warn(f"WENGERT_CACHE_SIZE is a number of bytes, not {given!r}; the cache may hold {most} bytes.")
+        return most
 
 
 def _files(folder: str) -> list[tuple[str, os.stat_result]]:
@@ -290,14 +284,14 @@ def _files(folder: str) -> list[tuple[str, os.stat_result]]:
 def _remove_old(folder: str, added: int, allowed: int) -> None:
     """Remove unfinished files of dead processes, and the entries used longest ago if the cache is too large."""
     since = _stored.get(folder)
-    if since is not None and since + added < allowed // _CHECK:
+    if since is not None and since + added < allowed // machine.current.checks_of_full_disk_cache:
         _stored[folder] = since + added
         return
     _stored[folder] = 0
     files = sorted(_files(folder), key=lambda item: item[1].st_mtime_ns)
     total = sum(status.st_size for _, status in files)
-    goal = allowed * _KEPT if total > allowed else allowed
-    died = time.time() - _ABANDONED
+    goal = allowed * machine.current.percent_kept_of_disk_cache // 100 if total > allowed else allowed
+    died = time.time() - machine.current.seconds_of_unfinished_file
     for path, status in files:
         unfinished = path.endswith(_UNFINISHED)
         if (unfinished and status.st_mtime < died) or (not unfinished and total > goal):

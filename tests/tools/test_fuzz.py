@@ -136,7 +136,9 @@ def test_command(monkeypatch, capsys):
     assert main() == 0
     assert "2 programs, 0 with differences" in capsys.readouterr().out
     monkeypatch.setattr("sys.argv", ["fuzz", "--seed", "12", "--programs", "1", "--start", "5", "--no-shrink"])
-    monkeypatch.setattr("tools.fuzz.work.examine", lambda program, counts, checks: [Difference("tape", "one is not two")])
+    monkeypatch.setattr(
+        "tools.fuzz.work.examine", lambda program, counts, checks: [Difference("tape", "one is not two")]
+    )
     assert main() == 1
     out = capsys.readouterr().out
     assert "one is not two" in out

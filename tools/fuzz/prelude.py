@@ -14,7 +14,7 @@ import numpy as np
 import wengert as wg
 from wengert.core import machine
 from wengert.core.primitive import TABLE
-from wengert.ops.indexing.updates import At as at  # noqa: N813  # also for plain arrays
+from wengert.ops.indexing.updates import At as at  # also for plain arrays
 
 __all__ = ["at", "case", "changed", "fit", "laid_out", "machine", "np", "op", "total", "wg", "within"]
 

@@ -74,7 +74,10 @@ class Scope:
                 for trial in trials:
                     exec(code, trial)
             values = [trial[target] for trial in trials]
-            if not all(is_moderate(v, self.max_elements) for v in values) or len({(v.shape, v.dtype) for v in values}) > 1:
+            if (
+                not all(is_moderate(v, self.max_elements) for v in values)
+                or len({(v.shape, v.dtype) for v in values}) > 1
+            ):
                 raise NoStatement(text)
         except Exception:
             self.forget_constants()

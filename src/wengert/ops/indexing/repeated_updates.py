@@ -141,7 +141,7 @@ chain: Callable = general(
         lambda t, factor, first: chain(zeros_like(t), factor, t, first),
         None,
     ),
-    batch=lambda: {},  # no parameter changes, and all operands get the batch
+    batch=dict,  # no parameter changes, and all operands get the batch
     spec=lambda start, factor, term, first: Spec(start.shape, np.result_type(start.dtype, factor.dtype, term.dtype)),
     cases=(
         case((6,), (6,), (6,), np.array([1, 0, 0, 1, 1, 0], bool)),
@@ -182,7 +182,7 @@ running: Callable = general(
         ),
         None,
     ),
-    batch=lambda: {},  # no parameter changes, and all operands get the batch
+    batch=dict,  # no parameter changes, and all operands get the batch
     spec=lambda start, v, first, update: start,
     cases=(
         case((6,), (6,), np.array([1, 0, 0, 1, 1, 0], bool), update="multiply"),

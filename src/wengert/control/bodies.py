@@ -260,7 +260,7 @@ def pull_body(
     return split_passes(inputs, primal, cotangents, results, live_out, at_hand, rewrite)
 
 
-machine.watch(pull_body.cache_clear)
+machine.on_change(pull_body.cache_clear)
 
 
 def split_passes(

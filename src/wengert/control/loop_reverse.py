@@ -41,7 +41,7 @@ def split_body(body: Graph, live: Live, first: int, last: int, recompute: bool) 
     return Passes(forward, pulled)
 
 
-machine.watch(split_body.cache_clear)
+machine.on_change(split_body.cache_clear)
 
 
 def passes_of(loop: Loop, live: Live) -> Passes:

@@ -27,7 +27,7 @@ def drop_factors(graph: Graph) -> Graph:
     return rebuild(graph, lambda node, _: without_factors(node))
 
 
-machine.watch(drop_factors.cache_clear)
+machine.on_change(drop_factors.cache_clear)
 
 
 def without_factors(node: Operation) -> Node | None:

@@ -44,7 +44,7 @@ def prepare(graph: Graph, rolls: bool = True) -> Graph:
 
 prepare_body = lru_cache(256)(prepare)
 """The same for the body of a loop, which is asked for several times."""
-machine.watch(prepare_body.cache_clear)
+machine.on_change(prepare_body.cache_clear)
 
 
 def prepare_for_device(graph: Graph, rolls: bool = True) -> Graph:
@@ -59,4 +59,4 @@ def prepare_for_device(graph: Graph, rolls: bool = True) -> Graph:
 
 prepare_device_body = lru_cache(256)(prepare_for_device)
 """The same for the body of a loop."""
-machine.watch(prepare_device_body.cache_clear)
+machine.on_change(prepare_device_body.cache_clear)

@@ -361,7 +361,7 @@ def update_limits() -> None:
     LIMITS.looks = now.looks_before_sleep
 
 
-machine.watch(update_limits)
+machine.on_change(update_limits)
 
 
 @cache

@@ -238,7 +238,7 @@ def branch_pairs(branches: tuple[Graph, ...]) -> Pairs:
     return pairs
 
 
-machine.watch(branch_pairs.cache_clear)
+machine.on_change(branch_pairs.cache_clear)
 
 
 def updated_input(graph: Graph, node: Node) -> int | None:

@@ -34,7 +34,7 @@ def rewrite_body(body: Graph) -> Graph:
     return run_until_stable(body, REWRITES)
 
 
-machine.watch(rewrite_body.cache_clear)
+machine.on_change(rewrite_body.cache_clear)
 
 
 def find_reads(graph: Graph) -> dict[Node, int]:

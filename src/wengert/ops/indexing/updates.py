@@ -115,10 +115,6 @@ def _update(x: Any, key: Any, op: Callable, v: Any) -> Any:
 def _numbers(index: Any) -> np.ndarray | None:
     """The numbers of an index, whatever the mode of the value; None where they are not known, or differ in a batch."""
     plain = bottom_array(index)
-<<<<<<< HEAD
-    is_known = isinstance(plain, np.ndarray | np.generic) and plain.shape == index.shape
-    return np.asarray(plain) if is_known else None
-=======
     return plain if isinstance(plain, np.ndarray) and plain.shape == index.shape else None
 
 
@@ -147,4 +143,3 @@ def _update_unknown(x: Any, key: Any, op: Callable, v: Any) -> Any:
     met = combine(where(hits, reshape(v, (-1, 1)), np.asarray(identity(v.dtype), v.dtype)), 0)
     flat = reshape(x, (-1,))
     return reshape(where(hits.any(0), op(flat, met), flat), x.shape)
->>>>>>> parent of a3efc486 (Make .at[i].multiply, divide, power, max and min with repeated indices linear in memory and time, in every mode and natively)

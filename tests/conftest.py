@@ -13,8 +13,8 @@ from tests.stand_in.library import registered
 
 from wengert.core import devices, native
 
-pytest_plugins = ["tests.sampling", "tests.cli.commands", "tests.explain.browsers", "tests.explain.page.shown_pages"]
-"""Samples of the tests, and fixtures of tests of commands and in a browser."""
+pytest_plugins = ["tests.cli.commands", "tests.explain.browsers", "tests.explain.page.shown_pages"]
+"""Fixtures of tests of commands, and in a browser."""
 add_trials()
 slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("random", deadline=None, suppress_health_check=slow)

@@ -91,13 +91,24 @@ def named_by(word: str, name: str) -> set[str]:
     )
 
 
-def reach(name: str) -> set[str]:
-    """A module and all that it imports, directly or through others."""
-    seen, left = {name}, [name]
+@cache
+def importers() -> dict[str, set[str]]:
+    """The modules that import each module."""
+    found: dict[str, set[str]] = {}
+    for name in modules():
+        for imported in imports_of(name):
+            found.setdefault(imported, set()).add(name)
+    return found
+
+
+def dependents(names: Iterable[str]) -> set[str]:
+    """Modules, and all that import them, directly or through others."""
+    seen = set(names)
+    left = [*seen]
     while left:
-        for other in imports_of(left.pop()) - seen:
-            seen.add(other)
-            left.append(other)
+        new = importers().get(left.pop(), set()) - seen
+        seen |= new
+        left += new
     return seen
 
 
@@ -125,10 +136,10 @@ def select(changed: Iterable[str]) -> set[Path]:
     known = {str(path.relative_to(ROOT)): name for name, path in modules().items()}
     names = {known[path] for path in changed if path in known}
     others = [path for path in changed if path not in known]
-    chosen = set()
+    chosen, depending = set(), dependents(names)
     for name, path in tests().items():
         reader = bool(names) and name.startswith("tests.") and READERS.search(path.read_text())
-        if reader or reach(name) & names or any(mentions(path, other) for other in others):
+        if reader or name in depending or any(mentions(path, other) for other in others):
             chosen.add(path)
     return chosen
 

@@ -240,7 +240,7 @@ class KernelLoops:
         `fresh` are the lanes that were not counted before, unless `sums` take back what they count twice.
         """
         late = []
-        for node in self.kernel.maps:
+        for node in [node for node in self.kernel.maps if node.size]:
             positions = list(self.plan.stored_positions(node))
             values = [self.elements.at(node, position) for position in positions]
             if self.elements.overwritten:

@@ -17,7 +17,7 @@ help:
 	@echo "make test-gpu      run the tests of arrays on devices on a GPU (installs CuPy)"
 	@echo "make docs          build the site, build/site/index.html, without network"
 	@echo "make portability   run the tests that may depend on the machine, for other processors and with the oldest dependencies"
-	@echo "make fuzz          run 2 000 random programs in every mode, and compare the modes and finite differences"
+	@echo "make fuzz          run random programs in every mode and on shrunken machines, and compare the results"
 	@echo "make bench         compare the speed with PyTorch, JAX and autograd (installs them)"
 	@echo "make clean         remove the virtual environments and caches"
 
@@ -52,6 +52,7 @@ portability: .venv/installed-dev .venv-minimum/installed
 
 fuzz: .venv/installed-dev
 	$(BIN)/python -m tools.fuzz --programs 2000 --jobs 2
+	$(BIN)/python -m tools.fuzz --machines --programs 5000 --jobs 2 --minutes 60
 
 bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks

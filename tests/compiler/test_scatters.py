@@ -202,6 +202,20 @@ def test_parts_of_a_scatter_along_a_loop_end_with_a_vector(dtype):
             )
 
 
+def test_the_order_of_additions_does_not_depend_on_the_width_of_vectors():
+    """The axis with lanes is the innermost loop: an axis of index arrays is not, if it would pass another one."""
+    rng = np.random.default_rng(5)
+    x, v, w = rng.normal(size=(5, 5)), *rng.normal(size=(2, 11, 5, 2))
+    i = rng.integers(0, 5, (2, 11))
+    f = lambda x, v, w, i: add_at(x, i, np.transpose(v * w, (2, 0, 1)))
+    bits = set()
+    for width in (8, 16, 32, 64):
+        for row in (1, 12):
+            with machine.using(threads=1, vector_bytes=width, min_row_elements_of_scatter=row):
+                bits.add(np.asarray(wg.compile(f)(x, v, w, i)).tobytes())
+    assert len(bits) == 1
+
+
 SHRUNKEN = {
     "min_operations_per_thread": 1,
     "min_operations_to_wake": 1,

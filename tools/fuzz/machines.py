@@ -3,7 +3,8 @@
 A machine record is a set of numbers by which code decides how it computes something (`wengert.core.machine`). A program
 is compiled for several records drawn at random, with 1, 2, 4 and 8 threads. All have the same bits, in repeated calls
 and in calls from several threads of Python at once, and agree with eager code within rounding. Records whose order of
-additions is drawn, too, agree among each other.
+additions is drawn, too, agree among each other. The records of a program have vectors of one width, unless programs
+are asked for that compare all of them.
 """
 
 from __future__ import annotations
@@ -36,8 +37,11 @@ OTHERS = ("table", "arithmetic", "reduction", "shape", "index", "assignment", "s
 Record = dict[str, int]
 
 
-def generate_for_machines(seed: int, index: int) -> Program:
-    """The program of this number: arrays of some hundred elements, indices, and the machines that it is run on."""
+def generate_for_machines(seed: int, index: int, all_vectors: bool = False) -> Program:
+    """The program of this number: arrays of some hundred elements, indices, and the machines that it is run on.
+
+    These have vectors of one width, or of all.
+    """
     program = Program((seed, index))
     scope = Scope(program, np.random.default_rng([seed, index, 1]), max_elements=600)
     for i in range(scope.number(1, 2)):
@@ -56,7 +60,7 @@ def generate_for_machines(seed: int, index: int) -> Program:
     grow(scope, GATHER_FAMILIES | {name: FAMILIES[name] for name in [scope.one_of(OTHERS), "arithmetic"]})
     finish(program, scope, state=False)
     program.result = " + ".join(f"total({name})" for name in scope.unused) or "total(x0)"
-    program.records = draw_records(scope.rng)
+    program.records = draw_records(scope.rng, VECTORS if all_vectors else (scope.one_of(VECTORS),))
     return program
 
 
@@ -64,17 +68,19 @@ def draw_fields(rng: np.random.Generator, has_order: bool) -> Record:
     """Small numbers for the fields of the record, for those of the order of additions or for the others."""
     names = [f.name for f in fields(Machine) if (f.name in ORDER_FIELDS) is has_order and type(f.default) is int]
     highest = rng.choice([1, 4, 16, DRAWN], len(names))
-    drawn = {name: int(rng.integers(1, high + 1)) for name, high in zip(names, highest, strict=True)}
-    return drawn if has_order else drawn | {"vector_bytes": int(rng.choice(VECTORS))}
+    return {name: int(rng.integers(1, high + 1)) for name, high in zip(names, highest, strict=True)}
 
 
-def draw_records(rng: np.random.Generator) -> tuple[Record, ...]:
+def draw_records(rng: np.random.Generator, widths: Sequence[int]) -> tuple[Record, ...]:
     """This computer with one thread, four shrunken machines, and two with another order of additions."""
-    records = [draw_fields(rng, False) | {"threads": count} for count in THREADS]
+    shrunken: Sequence[Record] = [draw_fields(rng, False) for _ in range(6)]
     order = draw_fields(rng, True)
-    counts = rng.choice(THREADS[1:], 1).tolist()
-    others = [draw_fields(rng, False) | order | {"threads": count} for count in (1, *counts)]
-    return ({"threads": 1}, *records, *others)
+    counts = (*THREADS, 1, int(rng.choice(THREADS[1:])))
+    records = [{}, *shrunken[:4], *(some | order for some in shrunken[4:])]
+    return tuple(
+        some | {"threads": count, "vector_bytes": int(rng.choice(widths))}
+        for some, count in zip(records, (1, *counts), strict=True)
+    )
 
 
 def bits_of(results: Sequence[np.ndarray]) -> bytes:

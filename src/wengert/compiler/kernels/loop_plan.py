@@ -117,11 +117,13 @@ class LoopPlan:
         adds_up = bool(self.kernel.reductions or self.kernel.sums) or has_row_sums
         count = lambda nbytes: max(machine.current.sum_bytes // nbytes, 1) if adds_up else vector_lanes(nbytes)
         lanes = max(count(widest), self.fewest_vectors * count(8))
-        axes = range(self.outer, len(self.domain))
+        axes: Sequence[int] = range(self.outer, len(self.domain))
         if not axes or 0 in self.domain:
             return None, 1  # no element has a neighbour
         if self.row_axes:
             axes = axes[-1:]
+        elif self.kernel.scatters:
+            axes = self.innermost_axes_of_scatters(axes)
         parts = 2 if self.kernel.maps and all(node.dtype.kind == "c" for node in self.kernel.maps) else 1
         long = [i for i in axes if parts * self.domain[i] >= max(lanes // 2, 2 * parts)]  # half a vector in memory
         axis = max(axes, key=lambda i: (self.domain[i], i))
@@ -147,6 +149,19 @@ class LoopPlan:
             node in summed and find_factor_rows(sources, sources.sources(node, position)) is not None
             for node, position in self.requested_elements()
         )
+
+    def innermost_axes_of_scatters(self, axes: Sequence[int]) -> Sequence[int]:
+        """The axes that may be the innermost loop, so that what is written to one target keeps its order.
+
+        Elements at different indices along an axis that only a slice selects have different targets. The others are
+        those of the index arrays: the last of them may follow all slices, whatever vectors the processor has.
+        """
+        targets = [Written.by(node).target(node.shape, self.counted_position) for node in self.kernel.scatters]
+        if any(target.affine_part != targets[0].affine_part for target in targets):
+            return axes[-1:]
+        counters = {c.axis for target in targets for index in target.in_arrays for c, _ in index.terms}
+        last = max(counters, default=-1)
+        return [i for i in axes if i not in counters or i == last]
 
     def vectors_of_columns(self, axis: int, lanes: int) -> int:
         """The number of vectors at once, where each lane is the sum of a column.

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 class KernelFields:
     """How the loops of a kernel are written."""
 
-    operations_of_scatter: int = 3
-    """Scalar operations that take as long as writing or adding an element at a computed index."""
     min_row_elements_of_scatter: int = 4
     """Elements of a row from which a scatter writes it as vectors: shorter ones take longer than single elements."""
     max_vectors_of_columns: int = 8

@@ -24,6 +24,10 @@ class OrderFields:
     """Scalar operations from which additions at computed indices of few elements are made in pieces."""
     scatter_terms_per_target: int = 2
     """Additions for each element of all pieces from which on a scatter is cut: fewer cost less than adding pieces."""
+    operations_of_scatter: int = 3
+    """Scalar operations that take as long as writing or adding an element at a computed index; with them, a loop
+    reaches the operations from which its sums and additions are cut into pieces.
+    """
     sum_accumulators: int = 4
     """Independent accumulators of a sum with a short body: an addition takes four cycles until the next can begin."""
     short_body_operations: int = 8

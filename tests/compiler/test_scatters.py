@@ -153,6 +153,14 @@ def test_a_wrong_number_of_threads_is_not_ignored():
         assert ctypes.c_int64.from_address(ctypes.addressof(LIMITS)).value == 5
 
 
+@pytest.mark.parametrize("n", [0, 2])
+def test_a_small_program_updates_an_empty_array(n):
+    z = numbers((n,))
+    sine, updated = wg.compile(lambda z: (wg.sin(z[:1]) + 1.0, z.at[0:0].set(1.0)))(wg.asarray(z))
+    np.testing.assert_allclose(sine, np.sin(z[:1]) + 1.0, rtol=1e-15)
+    np.testing.assert_array_equal(updated, z)
+
+
 TWO_USES = {
     "terms": lambda a, s, t: (a[s] ** 3).mean() + (a[t] ** 2).mean(),
     "difference": lambda a, s, t: ((a[s] - a[t]) ** 2).mean(),

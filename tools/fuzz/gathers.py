@@ -89,7 +89,8 @@ LOOPS = [
     "wg.scan(lambda c, r: (at(np.tanh(c))[r].add(0.2 * c[r[::-1]]), c[r] * c[r[::-1]]), {v}, {table})[1]",
     "wg.scan(lambda c, r: (0.9 * c + 0.1 * np.roll(c, 1, 0), {v}[r] * c[r]), {v}, {table})[1]",
     "wg.fori_loop(0, 3, lambda k, c: 0.5 * at(c)[{s}].add(0.1 * c[{t}]), {v})",
-    "wg.fori_loop(0, 2, lambda k, c: at(np.sin(c))[wg.take({table}, k, axis=0)].add(0.3), {v})",
+    "wg.fori_loop(0, 2, lambda k, c: at(np.sin(c))[wg.take({table}, k, axis=0)]"
+    ".add({v}[wg.take({table}, k, axis=0)]), {v})",
     "wg.fori_loop(0, 3, lambda k, c: c + 0.1 * np.sum({v}[{s}] * {v}[{t}]) * np.cos(c), {v})",
 ]
 """In loops; `table` holds rows of indices."""

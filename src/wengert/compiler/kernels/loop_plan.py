@@ -11,6 +11,7 @@ from wengert.compiler.forms.lowering import MatrixFunction, lowering_of
 from wengert.compiler.kernels.borders import find_interior
 from wengert.compiler.kernels.element_sources import Element, ElementSources
 from wengert.compiler.kernels.iteration import vectors_at_once
+from wengert.compiler.kernels.row_sums import find_factor_rows
 from wengert.compiler.machine.target import vector_lanes
 from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, flat_index
 from wengert.compiler.schedule.gather import Written
@@ -112,7 +113,8 @@ class LoopPlan:
         `widest` is the number of bytes of the widest lane. Lanes that are added up are those of the order of sums,
         whatever vectors the processor has: LLVM takes several of these for one.
         """
-        adds_up = bool(self.kernel.reductions or self.kernel.sums)
+        has_row_sums = self.has_row_sums
+        adds_up = bool(self.kernel.reductions or self.kernel.sums) or has_row_sums
         count = lambda nbytes: max(machine.current.sum_bytes // nbytes, 1) if adds_up else vector_lanes(nbytes)
         lanes = max(count(widest), self.fewest_vectors * count(8))
         axes: Sequence[int] = range(self.outer, len(self.domain))
@@ -130,12 +132,23 @@ class LoopPlan:
         elif long:
             strided = strided_counts(self.memory_indices(), len(self.domain))
             axis = min(long, key=lambda i: (strided[i], -i))
-        if axis not in self.axes and not self.kernel.sums:
+        if axis not in self.axes and not self.kernel.sums and not has_row_sums:
             lanes = max(vector_lanes(widest), self.fewest_vectors * vector_lanes(8))  # each is added up by itself
         most = machine.current.max_stack_bytes_of_lanes
         while lanes > self.domain[axis] or (lanes > 1 and 8 * lanes * len(self.nodes) > most):
             lanes //= 2
         return (axis, lanes * self.vectors_of_columns(axis, lanes)) if lanes > 1 else (None, 1)
+
+    @property
+    def has_row_sums(self) -> bool:
+        """Whether products of two rows in memory are added up, as many side by side as there are lanes."""
+        forms, sources = self.schedule.forms, self.sources
+        nodes = [x for x in self.computed_nodes if forms[x] is Form.UNROLLED and x.dtype.kind == "f"]
+        summed = {x for x in nodes if isinstance(x, Operation) and sources.factors(x) is not None}
+        return bool(summed) and any(
+            node in summed and find_factor_rows(sources, sources.sources(node, position)) is not None
+            for node, position in self.requested_elements()
+        )
 
     def innermost_axes_of_scatters(self, axes: Sequence[int]) -> Sequence[int]:
         """The axes that may be the innermost loop, so that what is written to one target keeps its order.

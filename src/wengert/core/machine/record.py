@@ -6,11 +6,19 @@ from dataclasses import dataclass, fields
 
 from wengert.core.machine.kernels import KernelFields
 from wengert.core.machine.order import OrderFields
+from wengert.core.machine.programs import ProgramFields
+from wengert.core.machine.schedule import ScheduleFields
 from wengert.core.machine.threads import ThreadFields
 
 
 @dataclass(frozen=True, eq=False)
-class Machine(OrderFields, ThreadFields, KernelFields):
+class Machine(
+    KernelFields,
+    OrderFields,
+    ProgramFields,
+    ScheduleFields,
+    ThreadFields,
+):
     """All numbers by which code decides; each field has its unit in its name, a reason, and how it was measured."""
 
 

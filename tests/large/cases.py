@@ -28,8 +28,7 @@ class Draw:
 
 
 class Case(NamedTuple):
-    """A function, its arguments, and whether eager calls of it are short enough for many of them."""
+    """A function whose result is one number, and its arguments."""
 
     f: Callable[..., Any]
     args: Callable[[Draw], tuple[np.ndarray, ...]]
-    is_short: bool = False

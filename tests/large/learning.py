@@ -39,7 +39,7 @@ def splatted(values, at):
 
 
 def filtered(image, _):
-    spectrum = np.fft.rfft2(image)
+    spectrum = np.fft.rfft2(np.exp(np.sin(image)))
     return (np.fft.irfft2(spectrum * np.exp(-np.arange(spectrum.shape[-1]) / 9.0)) ** 2).mean()
 
 
@@ -94,7 +94,7 @@ def recurrent(table, w, ids):
         h = np.tanh(0.5 * h + table[i] @ w[:, :32])
         return h, h.sum()
 
-    h, sums = wg.scan(step, wg.zeros((100, 32)), ids.reshape(40, 100))
+    h, sums = wg.scan(step, wg.zeros((400, 32)), ids.reshape(10, 400))
     return (h**2).sum() + sums.mean()
 
 
@@ -114,18 +114,18 @@ def picture(d):
 FAMILY = {
     "convolution": Case(convolution, images),
     "pooled": Case(pooled, images),
-    "total variation": Case(total_variation, images, is_short=True),
-    "normalised": Case(normalised, images, is_short=True),
+    "total variation": Case(total_variation, images),
+    "normalised": Case(normalised, images),
     "warped": Case(warped, picture),
-    "filtered": Case(filtered, picture, is_short=True),
+    "filtered": Case(filtered, picture),
     "histogram of brightness": Case(histogram_of_brightness, picture),
     "splatted": Case(splatted, lambda d: (d.normal(50_000), d.indices(40_000, 50_000))),
     "cross entropy": Case(cross_entropy, tokens),
     "tied embedding": Case(tied_embedding, tokens),
     "bag of words": Case(bag_of_words, tokens),
-    "negative sampling": Case(negative_sampling, tokens, is_short=True),
+    "negative sampling": Case(negative_sampling, tokens),
     "attention": Case(attention, lambda d: tuple(d.normal(4, 128, 16) for _ in range(3))),
     "feed forward": Case(feed_forward, tokens),
     "recurrent": Case(recurrent, tokens),
-    "positions": Case(positions, tokens, is_short=True),
+    "positions": Case(positions, tokens),
 }

@@ -147,11 +147,11 @@ def oscillators(x, v):
     return (v**2).mean() - np.cos(x).mean()
 
 
-def bodies(d, n=3000, count=12_000):
+def bodies(d, n=3000, count=15_000):
     return d.normal(n, 3), d.indices(n, count), d.indices(n, count)
 
 
-def square(d, n=150):
+def square(d, n=430):
     return d.normal(n, n) / n, d.normal(n)
 
 
@@ -169,10 +169,10 @@ FAMILY = {
     "cubic spline": Case(cubic_spline, lambda d: (d.normal(40_000), d.normal(300))),
     "surface spline": Case(surface_spline, lambda d: (d.normal(30_000), d.normal(30_000), d.normal(40, 40))),
     "heat": Case(heat, lambda d: (d.normal(200, 200),)),
-    "heat in a loop": Case(heat_in_a_loop, lambda d: (d.normal(150, 150),)),
+    "heat in a loop": Case(heat_in_a_loop, lambda d: (d.normal(200, 200),)),
     "upwind": Case(upwind, lambda d: (d.normal(20_000), d.normal(20_000))),
     "Jacobi": Case(jacobi, square),
     "conjugate gradients": Case(conjugate_gradients, square),
-    "dense solve": Case(dense_solve, square),
+    "dense solve": Case(dense_solve, lambda d: square(d, 150)),
     "oscillators": Case(oscillators, lambda d: (d.normal(10_000), d.normal(10_000))),
 }

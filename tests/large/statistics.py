@@ -70,15 +70,9 @@ def robust_location(x, m):
 
 
 FAMILY = {
-    "logistic regression": Case(
-        logistic_regression, lambda d: (d.normal(8000, 20), d.normal(20), d.mask(8000)), is_short=True
-    ),
-    "Poisson regression": Case(
-        poisson_regression, lambda d: (d.normal(8000, 20), d.normal(20), d.positive(8000)), is_short=True
-    ),
-    "random effects": Case(
-        random_effects, lambda d: (d.normal(50_000), d.indices(300, 50_000), d.normal(300)), is_short=True
-    ),
+    "logistic regression": Case(logistic_regression, lambda d: (d.normal(9000, 20), d.normal(20), d.mask(9000))),
+    "Poisson regression": Case(poisson_regression, lambda d: (d.normal(9000, 20), d.normal(20), d.positive(9000))),
+    "random effects": Case(random_effects, lambda d: (d.normal(80_000), d.indices(300, 80_000), d.normal(300))),
     "two random effects": Case(
         two_random_effects,
         lambda d: (d.normal(50_000), d.indices(3000, 50_000), d.indices(3000, 50_000), d.normal(3000)),
@@ -86,14 +80,12 @@ FAMILY = {
     "sums of groups": Case(sums_of_groups, lambda d: (d.normal(80_000), d.indices(500, 80_000))),
     "mixture": Case(mixture, lambda d: (d.normal(20_000), d.normal(8), d.positive(8))),
     "Gaussian process": Case(gaussian_process, lambda d: (d.normal(160, 3), d.normal(160), d.positive(3))),
-    "ranking": Case(
-        ranking, lambda d: (d.normal(2000), d.indices(2000, 40_000), d.indices(2000, 40_000)), is_short=True
-    ),
+    "ranking": Case(ranking, lambda d: (d.normal(2000), d.indices(2000, 40_000), d.indices(2000, 40_000))),
     "factorisation": Case(
         factorisation,
         lambda d: (d.normal(600, 12), d.normal(900, 12), d.indices(600, 9000), d.indices(900, 9000), d.normal(9000)),
     ),
-    "survival": Case(survival, lambda d: (d.normal(9000, 6), d.normal(6) / 3, d.rng.permutation(9000))),
+    "survival": Case(survival, lambda d: (d.normal(12_000, 6), d.normal(6) / 3, d.rng.permutation(12_000))),
     "correlation": Case(correlation, lambda d: (d.normal(5000, 12), d.normal(1))),
-    "robust location": Case(robust_location, lambda d: (d.normal(200_000), d.normal(1)), is_short=True),
+    "robust location": Case(robust_location, lambda d: (d.normal(200_000), d.normal(1))),
 }

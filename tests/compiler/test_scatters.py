@@ -205,7 +205,8 @@ def test_parts_of_a_scatter_along_a_loop_end_with_a_vector(dtype):
 def test_the_order_of_additions_does_not_depend_on_the_width_of_vectors():
     """The axis with lanes is the innermost loop: an axis of index arrays is not, if it would pass another one."""
     rng = np.random.default_rng(5)
-    x, v, w = rng.normal(size=(5, 5)), *rng.normal(size=(2, 11, 5, 2))
+    x = rng.normal(size=(5, 5))
+    v, w = rng.normal(size=(2, 11, 5, 2))
     i = rng.integers(0, 5, (2, 11))
     f = lambda x, v, w, i: add_at(x, i, np.transpose(v * w, (2, 0, 1)))
     bits = set()

@@ -5,6 +5,7 @@ import pytest
 from tests.compiler.drawn_matrix_programs import compare_with_eager, draw_program
 
 import wengert as wg
+from wengert.core import machine
 
 
 def compare(loss, *arguments):
@@ -14,7 +15,7 @@ def compare(loss, *arguments):
         np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("rows, steps", [(5, 10), (1, 50)])
+@pytest.mark.parametrize(("rows", "steps"), [(5, 10), (1, 50)])
 def test_routines_read_constants_of_one_element(rows, steps):
     x, w = np.linspace(-1.0, 1.0, rows)[:, None], np.array([[0.7]])
 
@@ -63,8 +64,27 @@ def test_sums_of_products_read_buffers_of_one_row():
         return (((b @ b.swapaxes(-1, -2) / 12 + np.eye(2, dtype="f4")) @ w) ** 2).mean()
 
     compare(loss, x, m, w)
+    x, m, w = [rng.normal(size=shape).astype("f4") for shape in ((64, 16), (16, 144), (12, 1))]
+
+    def of_order_12(x, m, w):
+        b = (x @ m / 8).reshape(-1, 12, 12)
+        return ((b @ b.swapaxes(-1, -2) @ w) ** 2).mean()
+
+    compare(of_order_12, x, m, w)
+    with machine.using(vector_bytes=16):
+        v = rng.normal(size=(2, 8, 3))
+        compare(
+            lambda v: wg.tanh(np.einsum("abc,abd->acd", *[wg.logsumexp(v, axis=(1,), keepdims=True) + v] * 2)).sum(), v
+        )
 
 
 def test_drawn_programs_on_small_matrices():
-    for seed in range(16):
+    for seed in range(6):
         compare_with_eager(draw_program(seed))
+
+
+def test_diagonals_across_stacks_of_small_matrices():
+    """A loop along such a diagonal needs another element of each matrix."""
+    a = np.random.default_rng(0).normal(size=(4, 4, 4))
+    compare(lambda a: (np.diagonal(wg.linalg.eigvalsh(a + a.swapaxes(-1, -2))) ** 2).sum(), a)
+    compare(lambda a: (np.diagonal(wg.linalg.inv(a + 9 * np.eye(4)), 0, 0, 2) ** 2).sum(), a)

@@ -321,7 +321,9 @@ class Schedule:
             assert isinstance(view, Operation)
             position = lowering_of(view, View).position(position, view.args[0].spec, **view.params)
             view = view.args[0]
-        return position is not None and position[: len(domain)] == lead
+        if position is None or position[: len(domain)] != lead:
+            return False
+        return not any(index.terms for index in position[len(domain) :])
 
     def store_output(self, node: Node) -> None:
         """Keep an output in memory: a reshaped result of a routine is that result."""

@@ -129,8 +129,7 @@ class Elements(ElementSources):
         if form is Form.UNROLLED:
             return self.fold_terms(node, parts)
         if form is Form.MATRIX:
-            self.compute_matrix(node, position, parts)
-            return self.known[node, position]
+            return self.element_of_matrix(node, position, parts)
         if form is Form.DRAW:
             return self.draw(node, position, parts)
         if form is Form.ITERATED:
@@ -218,8 +217,9 @@ class Elements(ElementSources):
         return value.ne(0) if node.dtype.kind == "b" else value
 
     def find_source(self, node: Node, index: Affine) -> StoredElement:
-        """Where an element of a value is read, by its index in the value."""
-        return StoredElement(self.pointers.source(node), index, node.size, node in self.overwritten)
+        """Where an element of a value is read, by its index in the value: nothing else knows where values are."""
+        owner = self.schedule.aliases.get(node, node)
+        return StoredElement(self.pointers.source(owner), index, node.size, owner in self.overwritten)
 
     def read_memory(self, base: Lanes, index: Affine, type: Type, is_overwritten: bool) -> Lanes:
         """Elements from memory: neighbours at once, one for all lanes, or each lane by itself."""
@@ -333,7 +333,23 @@ class Elements(ElementSources):
         rule = lowering_of(node, Reduction)
         return rule.finish(rule.begin(terms))
 
-    def compute_matrix(self, node: Operation, position: Position, parts: Sequence[Lanes]) -> None:
+    def element_of_matrix(self, node: Operation, position: Position, parts: Sequence[Lanes]) -> Lanes:
+        """An element of a small matrix, of which all are computed; it is chosen where loops run along the matrix."""
+        lead = position[: lowering_of(node, MatrixFunction).lead(node)]
+        shape, index = node.shape[len(lead) :], position[len(lead) :]
+        elements = self.compute_matrix(node, lead, shape, parts)
+        if not any(i.terms for i in index):
+            return self.known[node, position]
+        at = self.evaluate(flat_index(index, shape), True)
+        found = elements[0]
+        for k, element in enumerate(elements[1:], 1):
+            is_here, element, found = self.align([at.eq(k), element, found])
+            found = select(is_here, element, found)
+        return found
+
+    def compute_matrix(
+        self, node: Operation, lead: Position, shape: tuple[int, ...], parts: Sequence[Lanes]
+    ) -> list[Lanes]:
         """All elements of a small matrix."""
         found, type = lowering_of(node, MatrixFunction), Type.from_dtype(node.dtype)
         matrices, elements, kind = [], iter(parts), "f64" if found.in_double else type.kind
@@ -343,9 +359,10 @@ class Elements(ElementSources):
             matrices.append([aligned[i * columns : (i + 1) * columns] for i in range(rows)])
         call = MatrixCall(matrices, self.factorizations, self.splat, self.fail, self.has_lapack)
         results = found.body(call, **node.params)
-        lead, shape = position[: found.lead(node)], node.shape[found.lead(node) :]
-        for index, value in zip(np.ndindex(shape), [x for row in results for x in row], strict=True):
-            self.known[node, (*lead, *map(Affine, index))] = value.to(type.kind)
+        values = [x.to(type.kind) for row in results for x in row]
+        for index, value in zip(np.ndindex(shape), values, strict=True):
+            self.known[node, (*lead, *map(Affine, index))] = value
+        return values
 
     def gather(self, node: Operation, position: Position) -> Lanes:
         """An element at an index that other values give."""
@@ -353,8 +370,8 @@ class Elements(ElementSources):
         start, affine = self.computed_index(node.args[1:], indexed)
         if source.size == 1:  # a constant may have no address
             return self.load(source, (ZERO,) * source.ndim)
-        type, base = Type.from_dtype(source.dtype).in_memory, self.pointers.source(source)
-        is_overwritten = self.schedule.aliases.get(source, source) in self.overwritten
+        type = Type.from_dtype(source.dtype).in_memory
+        base, affine, _, is_overwritten = self.find_source(source, affine)
         if start is None or start.type.lanes == 1:
             base = base if start is None else self.offset_base(base, start, type, indexed.step)
             value = self.read_memory(base, affine, type, is_overwritten)

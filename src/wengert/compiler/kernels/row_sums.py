@@ -75,7 +75,8 @@ class RowReader:
         """The vectors of the row of one lane."""
         elements, code, type = self.elements, self.code, self.type
         element, align = Type(type.kind), type.align
-        start = code.offset(elements.pointers.source(row.node), elements.evaluate(row.first, False), element)
+        base, first, _, is_overwritten = elements.find_source(row.node, row.first)
+        start = code.offset(base, elements.evaluate(first, False), element)
         vectors = []
         for column in range(0, row.length, type.lanes):
             address = code.offset(start, lane * row.stride + column, element)
@@ -84,7 +85,7 @@ class RowReader:
                 bits = ", ".join(f"i1 {int(i < rest)}" for i in range(type.lanes))
                 vectors.append(load_masked(address, type, align, Lanes(code, f"<{bits}>", Type("i1", type.lanes))))
             else:
-                vectors.append(load_element(code, address, type, align, row.node in elements.overwritten))
+                vectors.append(load_element(code, address, type, align, is_overwritten))
         return vectors
 
 

@@ -8,7 +8,7 @@ value.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from wengert.compiler.forms.classify import Form
@@ -39,10 +39,8 @@ class Memory:
     def __init__(self, schedule: Schedule):
         self.schedule = schedule
         graph = schedule.graph
-        read = {a for node, form in schedule.forms.items() if form is Form.LOOP for a in node.args}  # type: ignore[attr-defined]  # an operation
-        scatters = [node for node, form in schedule.forms.items() if form is Form.SCATTER]
-        read |= {base for node in scatters if (base := Written.by(node).base) is not None}  # type: ignore[arg-type]  # operations
-        self.constants = [c for c in graph.constants if not is_immediate(c) or c in graph.outputs or c in read]
+        needed = {*graph.outputs, *addressed_values(schedule)}
+        self.constants = [c for c in graph.constants if not is_immediate(c) or c in needed]
         self.first_input, self.first_output = 1, 1 + len(graph.inputs)
         self.first_constant = self.first_output + len(graph.outputs)
         self.arena = self.first_constant + len(self.constants)
@@ -133,6 +131,26 @@ class Memory:
     def target(self, node: Node) -> Slot:
         """The slot that a value is written to, by the step that makes it."""
         return self.slot(node)
+
+
+def addressed_values(schedule: Schedule) -> Iterator[Node]:
+    """The values that steps read at an address: operands of functions, and what scatters write to, behind all views.
+
+    Kernels read elements instead, and those of an immediate constant are part of their code. NumPy gets an immediate
+    operand as a number.
+    """
+    for node in schedule.graph.operations:
+        form, operands = schedule.forms[node], node.args
+        if form is Form.SCATTER:
+            operands = tuple([base for base in (Written.by(node).base,) if base is not None])
+        elif form is Form.FALLBACK:
+            operands = tuple([a for a in operands if schedule.forms[a] is Form.VIEW])
+        elif form not in (Form.ROUTINE, Form.LOOP):
+            continue
+        for a in operands:
+            while schedule.forms[a] is Form.VIEW:
+                (a,) = a.args  # type: ignore[attr-defined]  # a view is an operation
+            yield a
 
 
 def stored_bytes(node: Node) -> int:

@@ -12,9 +12,9 @@ import math
 from functools import partial
 
 from wengert.compiler.forms.classify import COMPUTED, Form, form_of, operation_cost, scalar_operations
-from wengert.compiler.forms.lowering import MatrixFunction, Routine, lowering_of
+from wengert.compiler.forms.lowering import MatrixFunction, Routine, View, lowering_of
 from wengert.compiler.forms.matrices import is_matrix_transpose
-from wengert.compiler.schedule.affine import loop_position, reshape_position
+from wengert.compiler.schedule.affine import ZERO, Position, loop_position, reshape_position
 from wengert.compiler.schedule.gather import Written
 from wengert.compiler.schedule.later_stages import delay_to_uses, store_late_uses
 from wengert.compiler.schedule.narrow_products import in_narrow_rows
@@ -305,10 +305,25 @@ class Schedule:
         elif self.forms[node] is not Form.GIVEN and node not in self.stored:
             if self.forms[node] is Form.VIEW:
                 base, _ = self.source(node)
-                if base in self.unrolled and not self.is_tiny and not (self.rows and shows_rows(node, base, self.rows)):
+                if base in self.unrolled and not self.is_tiny and not self.is_row_of(node, base):
                     self.stored[base] = None
                 self.stages[node] = self.ready(base) if base in self.stored else self.stages[base]
             self.stored[node] = None
+
+    def is_row_of(self, view: Node, base: Node) -> bool:
+        """Whether the loop that stores a view has the elements of the unrolled value behind it at fixed positions."""
+        domain = self.domain(base)
+        if self.domain(view) != domain:
+            return False
+        lead = loop_position(domain)
+        position: Position | None = lead + (ZERO,) * (view.ndim - len(domain))
+        while view is not base and position is not None:
+            assert isinstance(view, Operation)
+            position = lowering_of(view, View).position(position, view.args[0].spec, **view.params)
+            view = view.args[0]
+        if position is None or position[: len(domain)] != lead:
+            return False
+        return not any(index.terms for index in position[len(domain) :])
 
     def store_output(self, node: Node) -> None:
         """Keep an output in memory: a reshaped result of a routine is that result."""

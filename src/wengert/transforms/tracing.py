@@ -94,6 +94,7 @@ class Traced:
             outputs, result = self.run(trace, f, leaves, structure, inputs)
         self.is_taped = isinstance(trace, TapedTrace)
         self.has_rules, self.guards = trace.has_rules, list(trace.guards.values())
+        self.unrolled = list(trace.unrolled.values())
         outputs = attach_checks(outputs, trace.checks)
         self.arrays = [value for value, _, _ in trace.known.values() if isinstance(value, np.ndarray)]
         outputs += [assignment.node for assignment in self.assignments]

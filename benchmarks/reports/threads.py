@@ -65,13 +65,13 @@ def programs() -> dict[str, Callable[[], Any]]:
 @contextmanager
 def number_of_threads() -> Iterator[Callable[[int], None]]:
     """A function that sets the number of threads of compiled programs, for a while."""
-    from wengert.compiler.kernels.threads import THREADS
+    from wengert.compiler.kernels.threads import LIMITS
 
-    before = THREADS.value
+    before = LIMITS.threads
     try:
-        yield lambda count: setattr(THREADS, "value", count)
+        yield lambda count: setattr(LIMITS, "threads", count)
     finally:
-        THREADS.value = before
+        LIMITS.threads = before
 
 
 def thread_figures(rounds: int = 25) -> list[Figure]:

@@ -87,14 +87,14 @@ def test_the_traced_program_has_the_operations_that_it_says():
 
 
 def test_thread_figures_leave_the_number_of_threads_as_it_was(monkeypatch):
-    from wengert.compiler.kernels.threads import THREADS  # the compiler, which other tests do not need
+    from wengert.compiler.kernels.threads import LIMITS  # the compiler, which other tests do not need
 
     used = []
-    monkeypatch.setattr(threads, "programs", lambda: {"p": lambda: used.append(THREADS.value)})
+    monkeypatch.setattr(threads, "programs", lambda: {"p": lambda: used.append(LIMITS.threads)})
     monkeypatch.setattr(threads, "BLOCK", 1e-6)
-    before = THREADS.value
+    before = LIMITS.threads
     *_, worst = threads.thread_figures(rounds=2)
-    assert THREADS.value == before
+    assert LIMITS.threads == before
     assert {1, 2} <= set(used)
     assert worst.value > 0
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.kernels.threads import THREADS
+from wengert.compiler.kernels.threads import LIMITS
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.routines.blocked_cholesky_pull import FEWEST, is_pulled_in_blocks
 from wengert.compiler.routines.blocked_cholesky_pull import MOST as MOST_PULLED
@@ -112,7 +112,7 @@ def test_the_derivative_of_other_matrices_is_left_to_blas():
 def test_the_bits_of_the_derivative_do_not_depend_on_threads(monkeypatch):
     operands, f = draw_cotangent(300), wg.compile(PULL.op)
     several = f(*operands)
-    monkeypatch.setattr(THREADS, "value", 1)
+    monkeypatch.setattr(LIMITS, "threads", 1)
     np.testing.assert_array_equal(f(*operands), several)
 
 

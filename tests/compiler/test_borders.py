@@ -96,7 +96,7 @@ def test_sums_do_not_depend_on_threads(monkeypatch):
     for count in ("1", "2", "3"):
         monkeypatch.setenv("WENGERT_NUM_THREADS", count)
         results.append(wg.compile(f)(x))
-    threads.THREADS.value = 1
+    threads.LIMITS.threads = 1
     assert results[0] == results[1] == results[2]
 
 

@@ -13,7 +13,7 @@ import pytest
 import wengert as wg
 from wengert.compiler.call import eager_elements
 from wengert.compiler.call.block_program import BLOCK
-from wengert.compiler.kernels.threads import THREADS
+from wengert.compiler.kernels.threads import LIMITS
 from wengert.core import native
 from wengert.core.native import native_call
 from wengert.core.primitive import TABLE
@@ -337,7 +337,7 @@ def test_threads_do_not_change_bits(dtype, at_once, monkeypatch):
     x = RNG.normal(size=300_001).astype(dtype)
     results = []
     for threads in (1, 2, 3):
-        monkeypatch.setattr(THREADS, "value", threads)
+        monkeypatch.setattr(LIMITS, "threads", threads)
         t = wg.tensor(x, requires_grad=True)
         y = wg.tanh(wg.sin(t) * t)
         y.sum().backward()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.kernels.threads import THREADS
+from wengert.compiler.kernels.threads import LIMITS
 from wengert.core import native
 from wengert.core.native import native_call
 from wengert.core.primitive import TABLE, plain_impl
@@ -133,7 +133,7 @@ def test_threads_do_not_change_bits(monkeypatch):
     t = RNG.normal(size=(40_000, 9)).astype("f4")
     results = []
     for threads in (1, 2, 3):
-        monkeypatch.setattr(THREADS, "value", threads)
+        monkeypatch.setattr(LIMITS, "threads", threads)
         results.append(native_call.of(SCATTER)([t, *arrays], {"key": key, "shape": shape}).tobytes())
     assert results[0] == results[1] == results[2]
 

@@ -9,7 +9,7 @@ import pytest
 
 import wengert as wg
 from wengert.compiler.call.eager_call import LARGEST_ALONE
-from wengert.compiler.kernels.threads import THREADS
+from wengert.compiler.kernels.threads import LIMITS
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.routines.packed_products import NARROWEST
 from wengert.compiler.routines.triangular_panels import is_factored_in_blocks
@@ -147,7 +147,7 @@ def test_threads_do_not_change_bits(at_once, monkeypatch):
     x = RNG.normal(size=(700, 500)).astype("f4")
     results = []
     for threads in (1, 2, 3):
-        monkeypatch.setattr(THREADS, "value", threads)
+        monkeypatch.setattr(LIMITS, "threads", threads)
         results.append([wg.sum(x).tobytes(), wg.sum(x, 0).tobytes(), wg.mean(x, 1).tobytes(), wg.prod(x, 0).tobytes()])
     assert results[0] == results[1] == results[2]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.kernels.threads import THREADS
+from wengert.compiler.kernels.threads import LIMITS
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.routines.packed_products import NARROWEST
 from wengert.compiler.routines.triangular_panels import MOST, is_factored_in_blocks
@@ -58,7 +58,7 @@ def test_other_matrices_are_left_to_lapack():
 def test_bits_do_not_depend_on_threads(found, monkeypatch):
     x, f = draw(300), wg.compile(found.operation)
     several = f(x)
-    monkeypatch.setattr(THREADS, "value", 1)
+    monkeypatch.setattr(LIMITS, "threads", 1)
     np.testing.assert_array_equal(f(x), several)
 
 

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.kernels.loop_plan import ACCUMULATORS, MOST_COLUMNS
 from wengert.compiler.machine.target import vector_lanes
+from wengert.core import machine
+
+COLUMNS = machine.current.max_vectors_of_columns
 
 
 @pytest.mark.parametrize("width", [3, 16, 64, 65, 77, 130])
@@ -26,7 +28,7 @@ def test_rows_at_indices_have_whole_vectors_and_several_accumulators():
     lanes = vector_lanes(4)
     table, rows = np.ones((50, 4 * lanes), np.float32), np.arange(40)
     text = wg.compile(lambda t, i: np.sum(t[i] ** 2)).report(table, rows).llvm
-    assert text.count(f"fmul <{lanes} x float>") >= ACCUMULATORS
+    assert text.count(f"fmul <{lanes} x float>") >= machine.current.sum_accumulators
     assert f"<{lanes // 2} x float>, ptr" not in text
 
 
@@ -80,7 +82,11 @@ def test_neighbouring_columns_are_added_up_at_once():
     """One vector of columns would be a part of each cache line, and each addition would wait for the one before it."""
     lanes = vector_lanes(8)
     text = lambda columns: wg.compile(lambda x, y: np.sum(x * y, 0)).report(*[np.ones((100, columns))] * 2).llvm
-    for vectors, columns in ((MOST_COLUMNS, MOST_COLUMNS), (MOST_COLUMNS, 60), (2, 5)):
+    for vectors, columns in (
+        (COLUMNS, COLUMNS),
+        (COLUMNS, 60),
+        (2, 5),
+    ):
         assert f"load <{vectors * lanes} x double>" in text(columns * lanes)
     strided = wg.compile(lambda x: np.sum(x[:, ::2], 0)).report(np.ones((100, 100 * lanes))).llvm
     assert f"fadd <{lanes} x double>" in strided

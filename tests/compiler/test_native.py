@@ -175,7 +175,7 @@ from wengert.compiler.kernels import threads
 x = np.linspace(0.1, 3.0, 300_001)
 f = wg.compile(lambda x: (np.sin(x), (np.exp(-x) * x).sum()))
 a, b = f(x)
-print(json.dumps([threads.THREADS.value, float(a.sum()), float(b)]))
+print(json.dumps([threads.LIMITS.threads, float(a.sum()), float(b)]))
 """
     results = [in_new_process(code, WENGERT_NUM_THREADS=n) for n in ("1", "2", "3")]
     assert [r[0] for r in results] == [1, 2, 3]

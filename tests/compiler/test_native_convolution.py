@@ -196,7 +196,7 @@ def test_the_number_of_threads_changes_no_bit(name, monkeypatch):
         compiled = [wg.compile(f) for f, _ in operations]
         pairs = zip(compiled, operations, strict=True)
         results.append([[f(*operands) for _ in range(3)][-1] for f, (_, operands) in pairs])
-    threads.THREADS.value = 1
+    threads.LIMITS.threads = 1
     for others in results[1:]:
         for x, y in zip(results[0], others, strict=True):
             assert x.tobytes() == y.tobytes()

@@ -188,7 +188,7 @@ def test_the_number_of_threads_changes_no_bit(shape, axis, monkeypatch):
         monkeypatch.setenv("WENGERT_NUM_THREADS", count)
         compiled = wg.compile(f)
         results.append([compiled(*operands) for _ in range(3)][-1])
-    threads.THREADS.value = 1
+    threads.LIMITS.threads = 1
     for others in results[1:]:
         for x, y in zip(results[0], others, strict=True):
             assert x.tobytes() == y.tobytes()

@@ -90,7 +90,7 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch):
         monkeypatch.setenv("WENGERT_NUM_THREADS", count)
         compiled = wg.compile(f)
         assert all([a.tobytes() for a in compiled(t, x)] == expected for _ in range(3))
-    threads.THREADS.value = 1
+    threads.LIMITS.threads = 1
 
 
 @pytest.mark.parametrize("is_tile", [True, False])

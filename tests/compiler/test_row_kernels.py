@@ -8,7 +8,7 @@ import pytest
 import wengert as wg
 from wengert.compiler.forms.prepare import prepare
 from wengert.compiler.kernels.row_fusion import fuse_rows
-from wengert.compiler.kernels.threads import THREADS
+from wengert.compiler.kernels.threads import LIMITS
 from wengert.compiler.schedule.row_kernels import RowKernel
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.nn import functional
@@ -188,9 +188,9 @@ def test_threads_change_no_bits(name, dtype):
     results = []
     for threads in (1, 2):
         f(x, w)  # loading a program sets the number of threads
-        before, THREADS.value = THREADS.value, threads
+        before, LIMITS.threads = LIMITS.threads, threads
         results.append(f(x, w))
-        THREADS.value = before
+        LIMITS.threads = before
     (value, slopes), (other, others) = results
     assert value == other
     for a, b in zip(slopes, others, strict=True):

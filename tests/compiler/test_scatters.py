@@ -9,19 +9,20 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.kernels.threads import THREADS
+from wengert.compiler.kernels.threads import LIMITS
+from wengert.core import machine
 from wengert.ops.indexing.subscripts import add_at, set_at
 
 
 @contextmanager
 def threads(count: int):
     """As if the machine had so many cores."""
-    before = THREADS.value
-    THREADS.value = count
+    before = LIMITS.threads
+    LIMITS.threads = count
     try:
         yield
     finally:
-        THREADS.value = before
+        LIMITS.threads = before
 
 
 def numbers(shape, dtype: str = "f8"):
@@ -149,4 +150,77 @@ def test_signs_of_zeros_stay():
 
 def test_a_wrong_number_of_threads_is_not_ignored():
     with threads(5):
-        assert ctypes.c_int64.from_address(ctypes.addressof(THREADS)).value == 5
+        assert ctypes.c_int64.from_address(ctypes.addressof(LIMITS)).value == 5
+
+
+@pytest.mark.parametrize("n", [0, 2])
+def test_a_small_program_updates_an_empty_array(n):
+    z = numbers((n,))
+    sine, updated = wg.compile(lambda z: (wg.sin(z[:1]) + 1.0, z.at[0:0].set(1.0)))(wg.asarray(z))
+    np.testing.assert_allclose(sine, np.sin(z[:1]) + 1.0, rtol=1e-15)
+    np.testing.assert_array_equal(updated, z)
+
+
+TWO_USES = {
+    "terms": lambda a, s, t: (a[s] ** 3).mean() + (a[t] ** 2).mean(),
+    "difference": lambda a, s, t: ((a[s] - a[t]) ** 2).mean(),
+    "choice": lambda a, s, t: (np.where(s[:, None] > t[:, None], a[s], a[t]) ** 2).mean(),
+    "taken": lambda a, s, t: (np.take(a, s, axis=0) * np.take(a, t, axis=0)).sum(),
+    "added": lambda a, s, t: (a.at[s].add(a[t]).at[t].add(a[s]) ** 2).sum(),
+}
+
+
+@pytest.mark.parametrize("use", TWO_USES)
+def test_threads_add_rows_at_two_indices_to_one_array(use):
+    """Each thread adds the rows of its range only, also where one of two targets is in the range and the other not."""
+    rng = np.random.default_rng(3)
+    h, b = rng.normal(size=(12, 3)), rng.normal(size=(3, 16))
+    s, t = rng.integers(0, 12, 40), rng.integers(0, 12, 40)
+    loss = lambda h, b: TWO_USES[use](h @ b, s, t)
+    expected = wg.grad(loss, argnums=(0, 1))(h, b)
+    bits = set()
+    for count in (1, 2, 4, 8):
+        with machine.using(threads=count, **SHRUNKEN):
+            g = wg.compile(wg.grad(loss, argnums=(0, 1)))
+            for _ in range(20):
+                found = g(h, b)
+                for x, y in zip(found, expected, strict=True):
+                    np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-14)
+                bits.add(b"".join(x.tobytes() for x in found))
+    assert len(bits) == 1
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_parts_of_a_scatter_along_a_loop_end_with_a_vector(dtype):
+    z, v = numbers((101, 33), dtype), numbers(101, dtype)
+    expected = z.copy()
+    expected[:, 0] += v
+    for count in (1, 2, 3, 4, 8):
+        with machine.using(threads=count, **SHRUNKEN):
+            np.testing.assert_array_equal(
+                wg.compile(lambda z, v: (z * 1.0).at[:, 0].add(v))(wg.asarray(z), v), expected
+            )
+
+
+def test_the_order_of_additions_does_not_depend_on_the_width_of_vectors():
+    """The axis with lanes is the innermost loop: an axis of index arrays is not, if it would pass another one."""
+    rng = np.random.default_rng(5)
+    x, v, w = rng.normal(size=(5, 5)), *rng.normal(size=(2, 11, 5, 2))
+    i = rng.integers(0, 5, (2, 11))
+    f = lambda x, v, w, i: add_at(x, i, np.transpose(v * w, (2, 0, 1)))
+    bits = set()
+    for width in (8, 16, 32, 64):
+        for row in (1, 12):
+            with machine.using(threads=1, vector_bytes=width, min_row_elements_of_scatter=row):
+                bits.add(np.asarray(wg.compile(f)(x, v, w, i)).tobytes())
+    assert len(bits) == 1
+
+
+SHRUNKEN = {
+    "min_operations_per_thread": 1,
+    "min_operations_to_wake": 1,
+    "min_operations_of_shared_lanes": 1,
+    "min_loop_of_shared_scatter": 2,
+    "cache_line_bytes": 8,
+}
+"""A machine whose threads share the smallest kernels."""

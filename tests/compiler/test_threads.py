@@ -23,7 +23,7 @@ def three_threads(monkeypatch):
     """A function on three threads, whatever the number of cores."""
     monkeypatch.setenv("WENGERT_NUM_THREADS", "3")
     yield wg.compile(lambda x: np.exp(np.sin(x)) * x)
-    threads.THREADS.value = 1
+    threads.LIMITS.threads = 1
 
 
 def test_many_jobs_in_a_row_give_the_same_bits(three_threads):

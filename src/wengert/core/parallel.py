@@ -17,25 +17,26 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core import machine
+
 LARGE = 1 << 18
 """Elements from which every elementwise operation is shared among the cores."""
 
 EXPENSIVE = 1 << 16
 """The same for operations that are expensive per element."""
 
-MOST_THREADS = 1024
-"""The largest valid WENGERT_NUM_THREADS."""
-
 pool: Any = None
 _warned: set[str] = set()
 
 
 def num_threads() -> int:
-    """The number of cores that large operations use: WENGERT_NUM_THREADS, or all of them."""
+    """The number of threads of large operations: that of the record, WENGERT_NUM_THREADS, or one for each core."""
+    if machine.current.threads:
+        return machine.current.threads
     asked = os.environ.get("WENGERT_NUM_THREADS")
     if asked is not None:
         number = asked.strip()
-        if number.isdecimal() and len(number) < 10 and 1 <= int(number) <= MOST_THREADS:
+        if number.isdecimal() and len(number) < 10 and 1 <= int(number) <= machine.current.max_threads:
             return int(number)
         _warn_invalid(asked)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -48,8 +49,8 @@ def _warn_invalid(asked: str) -> None:
         return
     _warned.add(asked)
     message = (
-        f"WENGERT_NUM_THREADS is {asked[:40]!r}, which is not an integer from 1 to {MOST_THREADS}: all cores are used. "
-        f"Set it to a number of threads, or unset it."
+        f"WENGERT_NUM_THREADS is {asked[:40]!r}, which is not an integer from 1 to {machine.current.max_threads}: "
+        f"all cores are used. Set it to a number of threads, or unset it."
     )
     warnings.warn_explicit(message, RuntimeWarning, "<environment>", 1)
 

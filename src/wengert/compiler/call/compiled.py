@@ -12,11 +12,13 @@ from importlib import import_module
 from operator import attrgetter
 from types import FrameType
 from typing import Any, Generic, Never, ParamSpec, TypeVar, overload
+from weakref import WeakSet
 
 from wengert.compiler.call.call_signature import Fixed, Signature, leaf_key, static_arguments, unhashable
 from wengert.compiler.call.report import Report
 from wengert.compiler.call.transformed_call import CompiledCall, operation_of
 from wengert.compiler.machine.translation import EFFORTS, Effort
+from wengert.core import machine
 from wengert.core.array import Array
 from wengert.core.devices import has_device_arrays
 from wengert.core.errors import user_error
@@ -245,6 +247,7 @@ class Compiled(Generic[P, R]):
 
     def install(self, entry: Callable) -> None:
         """Let further calls begin with an entry, which takes arguments of one signature."""
+        INSTALLED.add(self)
         self.fast = entry
         self.entries = (entry, *[other for other in self.entries if other is not entry])[:MOST_ENTRIES]
 
@@ -259,7 +262,7 @@ class Compiled(Generic[P, R]):
 
     def signature(self, leaves: Sequence[Any], structure: Structure) -> Signature:
         """The signature of calls with arguments like these."""
-        key = structure, tuple([leaf_key(x) for x in leaves])
+        key = machine.current, structure, tuple([leaf_key(x) for x in leaves])
         try:
             variants = self.known.get(key, ())
         except TypeError:
@@ -322,6 +325,18 @@ class Compiled(Generic[P, R]):
 
     def __repr__(self) -> str:
         return f"<compiled {function_name(self.f).strip('()')}>"
+
+
+INSTALLED: WeakSet[Compiled] = WeakSet()
+"""The functions that have native entries."""
+
+
+@machine.on_change
+def forget_entries() -> None:
+    """Let the next calls look for programs again: those that the entries run were made for another machine record."""
+    for compiled in list(INSTALLED):
+        compiled.fast, compiled.entries = no_entry, ()
+    INSTALLED.clear()
 
 
 def modules_by_value(pickler: FrameType) -> Collection[str]:

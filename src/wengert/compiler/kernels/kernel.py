@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from wengert.compiler.kernels.accumulators import write_combination
 from wengert.compiler.kernels.body_stages import BodyStages, find_stages
-from wengert.compiler.kernels.column_sums import COLUMNS, vectors_in_block, write_column_sums
+from wengert.compiler.kernels.column_sums import vectors_in_block, write_column_sums
 from wengert.compiler.kernels.element import Elements
-from wengert.compiler.kernels.loop_plan import LARGE, PIECES, SHARED, LoopPlan
+from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.kernels.loops import KernelLoops
 from wengert.compiler.kernels.scatters import ScatterWriter, combine_sums
 from wengert.compiler.machine.target import aligned_stack
@@ -25,6 +25,7 @@ from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64
+from wengert.core import machine
 
 
 class KernelText(NamedTuple):
@@ -49,7 +50,7 @@ class KernelText(NamedTuple):
     @property
     def is_large(self) -> bool:
         """Whether it takes long, on all cores."""
-        return self.is_shared and self.work >= LARGE
+        return self.is_shared and self.work >= machine.current.min_operations_of_long_kernel
 
     @property
     def length(self) -> int:
@@ -59,7 +60,7 @@ class KernelText(NamedTuple):
     @property
     def is_mostly_calls(self) -> bool:
         """Whether vector functions do most of its work."""
-        return 12 * sum(self.code.calls.values()) > self.length
+        return machine.current.lines_of_called_function * sum(self.code.calls.values()) > self.length
 
     @property
     def pointers(self) -> list[str]:
@@ -97,7 +98,7 @@ class KernelWriter(KernelLoops):
         begin, end = Lanes(self.code, "%begin", I64), Lanes(self.code, "%end", I64)
         if self.kernel.scatters:
             ScatterWriter(self, begin, end).write()
-            self.return_status(plan.work >= SHARED)
+            self.return_status(plan.work >= machine.current.min_shared_operations)
             return self.function(*plan.parts, plan.is_cut, self.combination() if plan.is_cut_in_pieces else None)
         is_cut, long = bool(plan.cuts), [axis for axis in plan.kept_axes if plan.domain[axis] > 1]
         outer = next(iter([*long, *plan.kept_axes, *plan.reduced_axes]), None)
@@ -111,15 +112,15 @@ class KernelWriter(KernelLoops):
                 write_column_sums(self, vectors, bounds)
             else:
                 self.write_loops(plan.kept_axes, bounds, write)
-        self.return_status(plan.work >= SHARED)
+        self.return_status(plan.work >= machine.current.min_shared_operations)
         combine = self.combination() if is_cut else None
         extent, grain = 1, 1
         if is_cut:
-            extent = PIECES
+            extent = machine.current.sum_pieces
         elif outer is not None:
             extent, grain = plan.domain[outer], plan.grain(outer)
             if outer == plan.vector_axis:
-                grain = max(grain, min(vectors * plan.lanes, COLUMNS))
+                grain = max(grain, min(vectors * plan.lanes, machine.current.min_columns_per_thread))
         has_threads = (is_cut or outer in plan.kept_axes) and extent >= 2 * grain
         return self.function(extent, grain, has_threads, combine)
 
@@ -131,7 +132,7 @@ class KernelWriter(KernelLoops):
             source = None if base is None else self.memory.slot(self.schedule.aliases.get(base, base))
             combine_sums(code, self.kernel.scatter, self.memory, source)
         else:
-            write_combination(code, self.kernel.reductions, self.memory, PIECES)
+            write_combination(code, self.kernel.reductions, self.memory, machine.current.sum_pieces)
         return kernel_function(f"{self.name}.combine", code)
 
     def function(self, extent: int, grain: int, has_threads: bool, combine: str | None = None) -> KernelText:
@@ -139,7 +140,7 @@ class KernelWriter(KernelLoops):
         is_inline, plan = self.schedule.is_inline, self.plan
         has_few_passes = bool(plan.matrices) or self.stages is not None
         text = kernel_function(self.name, self.code, is_inline, FEW_PASSES if has_few_passes else "")
-        is_shared = plan.work >= SHARED and has_threads
+        is_shared = plan.work >= machine.current.min_shared_operations and has_threads
         return KernelText(
             self.name, text, extent, grain, plan.work, is_shared, combine, self.code, is_inline, has_few_passes
         )

@@ -11,39 +11,15 @@ from wengert.compiler.forms.lowering import MatrixFunction, lowering_of
 from wengert.compiler.kernels.borders import find_interior
 from wengert.compiler.kernels.element_sources import Element, ElementSources
 from wengert.compiler.kernels.iteration import vectors_at_once
-from wengert.compiler.kernels.threads import PART
+from wengert.compiler.kernels.row_sums import find_factor_rows
 from wengert.compiler.machine.target import vector_lanes
 from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, flat_index
 from wengert.compiler.schedule.gather import Written
 from wengert.compiler.schedule.pieces import piece_positions
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
+from wengert.core import machine
 from wengert.graph.ir import Node, Operation
-
-PIECES = 32
-"""The number of pieces of a long reduction."""
-FEW = 2
-"""Additions are cut into pieces if there are so many for each element of all sums."""
-SHARED, LARGE = 2 * PART, 400_000
-"""The numbers of scalar operations from which threads that are awake share a kernel, some six microseconds, and from
-which a kernel is large: other threads of Python may run meanwhile, and it is compiled with all optimisations.
-"""
-STACK = 4 << 20
-"""Bytes that the values of a very long kernel may take on the stack; with more, fewer lanes are used."""
-SCATTER_COST = 3
-"""The cost of writing or adding an element at a computed index."""
-SHORTEST_ROW = 4
-"""Rows of fewer elements are not written as vectors."""
-OUTER = 8
-"""The shortest loop along an axis of the result of a scatter that threads share."""
-CACHE_LINE = 64
-"""The bytes that one core writes at a time: others should not write there."""
-ACCUMULATORS = 4
-"""The number of independent accumulators of a reduction with a short body."""
-FEW_OPERATIONS = 8
-"""The most scalar operations for each element of a short body."""
-MOST_COLUMNS = 8
-"""The most vectors of neighbouring sums that are added up at once."""
 
 
 class LoopPlan:
@@ -64,7 +40,7 @@ class LoopPlan:
         self.row_axes, self.unit = self.find_rows()
         if self.row_axes:
             widest = kernel.scatters[0].dtype.itemsize
-        self.vector_axis, self.lanes = self.choose_vector(max(vector_lanes(widest), self.fewest_lanes))
+        self.vector_axis, self.lanes = self.choose_vector(widest)
         self.counters = [Counter(i, n, self.grain(i)) for i, n in enumerate(self.domain)]
         last = lambda i: (i in self.row_axes, i == self.vector_axis)
         inner = range(self.outer, len(self.domain))
@@ -109,7 +85,7 @@ class LoopPlan:
         is_whole = set(kernel.axes) in (set(), set(range(len(shape)))) and not kernel.scatters and len(shape) > 0
         is_unrolled = any(schedule.loop_ndim(node) < node.ndim for node, _ in seen)
         is_flat = has_one_shape and is_whole and not schedule.is_tiny and not is_unrolled and not self.outer
-        per_element += SCATTER_COST * len(kernel.scatters)
+        per_element += machine.current.operations_of_scatter * len(kernel.scatters)
         return list({node: None for node, _ in seen}), size * max(per_element, 1), widest, is_flat
 
     @property
@@ -124,20 +100,30 @@ class LoopPlan:
         return [x for x in self.computed_nodes if isinstance(x, Operation) and forms[x] is Form.MATRIX]
 
     @property
-    def fewest_lanes(self) -> int:
-        """The lanes that functions of small matrices and loops in registers ask for."""
+    def fewest_vectors(self) -> int:
+        """The vectors of doubles that functions of small matrices and loops in registers ask for."""
         loops = [node for node in self.computed_nodes if self.schedule.forms[node] is Form.ITERATED]
         vectors = [lowering_of(node, MatrixFunction).vectors(node) for node in self.matrices]
         vectors += [vectors_at_once(node) for node in loops if isinstance(node, Operation)]
-        return max(vectors, default=0) * vector_lanes(8)
+        return max(vectors, default=0)
 
-    def choose_vector(self, lanes: int) -> tuple[int | None, int]:
-        """The axis with SIMD lanes and their number: a long axis along which most elements are neighbours in memory."""
-        axes = range(self.outer, len(self.domain))
+    def choose_vector(self, widest: int) -> tuple[int | None, int]:
+        """The axis with SIMD lanes and their number: a long axis along which most elements are neighbours in memory.
+
+        `widest` is the number of bytes of the widest lane. Lanes that are added up are those of the order of sums,
+        whatever vectors the processor has: LLVM takes several of these for one.
+        """
+        has_row_sums = self.has_row_sums
+        adds_up = bool(self.kernel.reductions or self.kernel.sums) or has_row_sums
+        count = lambda nbytes: max(machine.current.sum_bytes // nbytes, 1) if adds_up else vector_lanes(nbytes)
+        lanes = max(count(widest), self.fewest_vectors * count(8))
+        axes: Sequence[int] = range(self.outer, len(self.domain))
         if not axes or 0 in self.domain:
             return None, 1  # no element has a neighbour
         if self.row_axes:
             axes = axes[-1:]
+        elif self.kernel.scatters:
+            axes = self.innermost_axes_of_scatters(axes)
         parts = 2 if self.kernel.maps and all(node.dtype.kind == "c" for node in self.kernel.maps) else 1
         long = [i for i in axes if parts * self.domain[i] >= max(lanes // 2, 2 * parts)]  # half a vector in memory
         axis = max(axes, key=lambda i: (self.domain[i], i))
@@ -146,9 +132,36 @@ class LoopPlan:
         elif long:
             strided = strided_counts(self.memory_indices(), len(self.domain))
             axis = min(long, key=lambda i: (strided[i], -i))
-        while lanes > self.domain[axis] or (lanes > 1 and 8 * lanes * len(self.nodes) > STACK):
+        if axis not in self.axes and not self.kernel.sums and not has_row_sums:
+            lanes = max(vector_lanes(widest), self.fewest_vectors * vector_lanes(8))  # each is added up by itself
+        most = machine.current.max_stack_bytes_of_lanes
+        while lanes > self.domain[axis] or (lanes > 1 and 8 * lanes * len(self.nodes) > most):
             lanes //= 2
         return (axis, lanes * self.vectors_of_columns(axis, lanes)) if lanes > 1 else (None, 1)
+
+    @property
+    def has_row_sums(self) -> bool:
+        """Whether products of two rows in memory are added up, as many side by side as there are lanes."""
+        forms, sources = self.schedule.forms, self.sources
+        nodes = [x for x in self.computed_nodes if forms[x] is Form.UNROLLED and x.dtype.kind == "f"]
+        summed = {x for x in nodes if isinstance(x, Operation) and sources.factors(x) is not None}
+        return bool(summed) and any(
+            node in summed and find_factor_rows(sources, sources.sources(node, position)) is not None
+            for node, position in self.requested_elements()
+        )
+
+    def innermost_axes_of_scatters(self, axes: Sequence[int]) -> Sequence[int]:
+        """The axes that may be the innermost loop, so that what is written to one target keeps its order.
+
+        Elements at different indices along an axis that only a slice selects have different targets. The others are
+        those of the index arrays: the last of them may follow all slices, whatever vectors the processor has.
+        """
+        targets = [Written.by(node).target(node.shape, self.counted_position) for node in self.kernel.scatters]
+        if any(target.affine_part != targets[0].affine_part for target in targets):
+            return axes[-1:]
+        counters = {c.axis for target in targets for index in target.in_arrays for c, _ in index.terms}
+        last = max(counters, default=-1)
+        return [i for i in axes if i not in counters or i == last]
 
     def vectors_of_columns(self, axis: int, lanes: int) -> int:
         """The number of vectors at once, where each lane is the sum of a column.
@@ -161,7 +174,7 @@ class LoopPlan:
         is_plain = all(self.schedule.forms[node] in (Form.ELEMENT, Form.VIEW) for node in inside)
         if not are_columns or not is_plain or strided_counts(self.memory_indices(), len(self.domain))[axis]:
             return 1
-        extent, vectors = self.domain[axis], MOST_COLUMNS
+        extent, vectors = self.domain[axis], machine.current.max_vectors_of_columns
         fewest = -(-extent // lanes)
         most = fewest + max(fewest // 4, 1)
         while vectors * lanes > extent or -(-fewest // vectors) * vectors > most:
@@ -171,7 +184,7 @@ class LoopPlan:
     @property
     def has_short_body(self) -> bool:
         """Whether few operations are computed for each element."""
-        return self.work <= FEW_OPERATIONS * max(math.prod(self.domain), 1)
+        return self.work <= machine.current.short_body_operations * max(math.prod(self.domain), 1)
 
     def choose_cuts(self) -> dict[int, int]:
         """The axes along which a large reduction to few elements is cut into pieces, and the numbers of parts.
@@ -179,11 +192,14 @@ class LoopPlan:
         Pieces are neighbours in memory if the outermost axes are cut, the first of them completely. Where that is not
         possible, the longest axis is.
         """
+        orders = machine.current
         kept = math.prod(n for i, n in enumerate(self.domain) if i not in self.axes)
-        if self.outer or not (self.kernel.reductions and self.axes and self.work >= SHARED and kept < 16):
+        if kept >= orders.sum_pieces_below_results or self.outer:
+            return {}
+        if not (self.kernel.reductions and self.axes and self.work >= orders.sum_pieces_from_operations):
             return {}
         cuts: dict[int, int] = {}
-        rest = PIECES
+        rest = orders.sum_pieces
         for axis in self.reduced_axes:
             if self.domain[axis] >= rest * self.grain(axis):
                 return {**cuts, axis: rest}
@@ -191,8 +207,9 @@ class LoopPlan:
                 break
             cuts[axis] = self.domain[axis]
             rest //= self.domain[axis]
+        rest = orders.sum_pieces
         longest = max(self.axes, key=lambda i: (self.domain[i], -i))
-        return {longest: PIECES} if self.domain[longest] >= PIECES * self.grain(longest) else {}
+        return {longest: rest} if self.domain[longest] >= rest * self.grain(longest) else {}
 
     def grain(self, axis: int) -> int:
         """The step of the loop over an axis."""
@@ -206,7 +223,7 @@ class LoopPlan:
         if node is None:
             return range(0), 1
         count, rank = Written.by(node).inner_axes, len(self.domain)
-        if not count or self.domain[-1] < SHORTEST_ROW:
+        if not count or self.domain[-1] < machine.current.min_row_elements_of_scatter:
             return range(rank, rank), 1
         return range(rank - count, rank), math.prod(node.shape[node.ndim - count :])
 
@@ -214,7 +231,13 @@ class LoopPlan:
     def is_split_along_loop(self) -> bool:
         """Whether the outermost loop of a scatter runs along an axis of the result."""
         node = self.kernel.scatter
-        if node is None or not self.domain or self.domain[0] < OUTER or self.kept_axes[0] != 0 or self.is_cut_in_pieces:
+        if (
+            node is None
+            or not self.domain
+            or self.domain[0] < machine.current.min_loop_of_shared_scatter
+            or self.kept_axes[0] != 0
+            or self.is_cut_in_pieces
+        ):
             return False
         axis = Written.by(node).target(node.shape, self.counted_position).axes[0]
         return axis.affine == self.counted_position[0] and axis.extent == self.domain[0] and 0 not in self.row_axes
@@ -225,15 +248,21 @@ class LoopPlan:
         node = self.kernel.scatter
         assert node is not None
         if self.is_cut_in_pieces:
-            return PIECES, 1
-        count = self.domain[0] if self.is_split_along_loop else node.size // self.unit
-        return count, max(CACHE_LINE * count // max(node.nbytes, 1), 1)
+            return machine.current.sum_pieces, 1
+        count, grain = (self.domain[0], self.grain(0)) if self.is_split_along_loop else (node.size // self.unit, 1)
+        fewest = max(machine.current.cache_line_bytes * count // max(node.nbytes, 1), 1)
+        return count, -(-fewest // grain) * grain  # a part does not end inside a vector
 
     @property
     def is_cut(self) -> bool:
         """Whether a scatter runs on all cores."""
         count, fewest = self.parts
-        is_worthwhile = self.work >= (SHARED if self.row_axes or self.is_split_along_loop else LARGE)
+        now = machine.current
+        is_worthwhile = self.work >= (
+            now.min_shared_operations
+            if self.row_axes or self.is_split_along_loop
+            else now.min_operations_of_shared_lanes
+        )
         return self.is_cut_in_pieces or (is_worthwhile and count >= 2 * fewest)
 
     @property
@@ -244,12 +273,16 @@ class LoopPlan:
     @property
     def is_cut_in_pieces(self) -> bool:
         """Whether the loop of additions to few elements is cut into pieces, each with a sum of its own."""
-        node = self.kernel.scatter
-        if node is None or self.work < LARGE or not all(Written.by(s).adds for s in self.kernel.scatters):
+        node, orders = self.kernel.scatter, machine.current
+        if (
+            node is None
+            or self.work < orders.scatter_pieces_from_operations
+            or not all(Written.by(s).adds for s in self.kernel.scatters)
+        ):
             return False
-        is_small = FEW * PIECES * node.size <= math.prod(self.domain)
+        is_small = orders.scatter_terms_per_target * orders.sum_pieces * node.size <= math.prod(self.domain)
         outer = self.kept_axes[0]
-        return is_small and outer not in self.row_axes and self.domain[outer] >= PIECES * self.grain(outer)
+        return is_small and outer not in self.row_axes and self.domain[outer] >= orders.sum_pieces * self.grain(outer)
 
     def memory_indices(self) -> list[Affine]:
         """The indices at which the body of the kernel reads and writes."""
@@ -338,13 +371,14 @@ class LoopPlan:
             return 1
         is_single = len(self.kernel.reductions) == 1
         rounds = 1 if len(self.reduced_axes) > 1 else 4  # of all accumulators, before they are added up
-        is_long = self.domain[self.vector_axis] >= rounds * ACCUMULATORS * self.lanes
-        return ACCUMULATORS if self.has_short_body and is_single and is_long else 1
+        count = machine.current.sum_accumulators
+        is_long = self.domain[self.vector_axis] >= rounds * count * self.lanes
+        return count if self.has_short_body and is_single and is_long else 1
 
     def partials(self) -> dict[Node, int]:
         """The bytes of partial results of each reduction that is cut into pieces."""
         cut = self.kernel.folds if self.cuts or self.is_cut_in_pieces else []
-        return {node: PIECES * node.nbytes for node in cut}
+        return {node: machine.current.sum_pieces * node.nbytes for node in cut}
 
 
 def reads_rows(node: Operation) -> bool:

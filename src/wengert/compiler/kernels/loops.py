@@ -9,15 +9,16 @@ from functools import partial, reduce
 from typing import Any
 
 from wengert.compiler.kernels.accumulators import Accumulators, SumsInMemory
-from wengert.compiler.kernels.body_stages import BLOCK, BodyStages
+from wengert.compiler.kernels.body_stages import BodyStages
 from wengert.compiler.kernels.borders import Interior, restrict
 from wengert.compiler.kernels.element import Elements
-from wengert.compiler.kernels.loop_plan import ACCUMULATORS, PIECES, LoopPlan
+from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.schedule.affine import Counter
 from wengert.compiler.simd.lane_operations import any_lane
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, PTR, Type
+from wengert.core import machine
 
 
 class KernelLoops:
@@ -66,7 +67,7 @@ class KernelLoops:
     ) -> Iterator[tuple[Lanes, Lanes]]:
         """A loop over blocks of the vector's axis, with the stages before the body; yields the bounds of a block."""
         code, counter = self.code, self.plan.counters[axis]
-        size = BLOCK * counter.lanes
+        size = machine.current.vectors_of_stage_block * counter.lanes
         with code.loop(start, stop, size) as first:
             last = code.intrinsic("smin", I64, first + size, code.lift(stop, I64))
             for stage in stages.before_body:
@@ -239,7 +240,7 @@ class KernelLoops:
         `fresh` are the lanes that were not counted before, unless `sums` take back what they count twice.
         """
         late = []
-        for node in self.kernel.maps:
+        for node in [node for node in self.kernel.maps if node.size]:
             positions = list(self.plan.stored_positions(node))
             values = [self.elements.at(node, position) for position in positions]
             if self.elements.overwritten:
@@ -306,15 +307,15 @@ class KernelLoops:
     def write_parallel_bodies(self, sums: Accumulators, axis: int, start: Any, stop: Any) -> None:
         """A loop over the vector's axis with a body for each accumulator, and one for the remainder."""
         code, counter = self.code, self.plan.counters[axis]
-        width = counter.lanes
+        width, count = counter.lanes, machine.current.sum_accumulators
         slot = code.variable(I64, start)
         end = code.lift(stop, I64)
-        with self.loop(start, end - (ACCUMULATORS * width - 1), ACCUMULATORS * width) as i:
-            for which in range(ACCUMULATORS):
+        with self.loop(start, end - (count * width - 1), count * width) as i:
+            for which in range(count):
                 self.elements.forget()
                 self.elements.counters[counter] = i + which * width if which else i
                 self.write_body(sums, which)
-            code.store(i + ACCUMULATORS * width, slot)
+            code.store(i + count * width, slot)
         with self.vector_loop(code.load(slot, I64), end) as i:
             self.write_body(sums, 0, None if sums.takes_back else self.fresh_lanes(i))
 
@@ -330,9 +331,9 @@ class KernelLoops:
         return piece_bounds(self.code, piece, plan.domain[axis], plan.grain(axis), parts)
 
 
-def piece_bounds(code: Code, piece: Lanes, n: int, grain: int, pieces: int = PIECES) -> tuple[Lanes, Lanes]:
+def piece_bounds(code: Code, piece: Lanes, n: int, grain: int, pieces: int | None = None) -> tuple[Lanes, Lanes]:
     """The first and last index of a piece of a loop to `n` in steps of `grain`."""
-    step = -(-n // pieces)
+    step = -(-n // (pieces or machine.current.sum_pieces))
     step = -(-step // grain) * grain
     start = piece * step
     smaller = lambda x: code.intrinsic("smin", I64, x, x.like(n))

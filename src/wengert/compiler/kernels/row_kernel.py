@@ -13,7 +13,7 @@ from typing import Any
 from wengert.compiler.kernels.accumulators import Accumulators, SumsInMemory, write_combination
 from wengert.compiler.kernels.element import Elements, StoredElement
 from wengert.compiler.kernels.kernel import KernelText, kernel_function
-from wengert.compiler.kernels.loop_plan import PIECES, SHARED, LoopPlan
+from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.kernels.loops import KernelLoops, piece_bounds
 from wengert.compiler.program.memory_plan import Memory, Pointers
 from wengert.compiler.schedule.affine import Affine, Position, flat_index
@@ -21,6 +21,7 @@ from wengert.compiler.schedule.row_kernels import RowKernel, RowPart, index_in_r
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, Type
+from wengert.core import machine
 from wengert.graph.ir import Node
 
 
@@ -47,11 +48,15 @@ class RowPlan:
     @property
     def is_cut(self) -> bool:
         """Whether the rows are cut into pieces, each with sums of its own."""
-        return bool(self.kernel.sums) and self.work >= SHARED and self.kernel.count >= PIECES
+        return (
+            bool(self.kernel.sums)
+            and self.work >= machine.current.sum_pieces_from_operations
+            and self.kernel.count >= machine.current.sum_pieces
+        )
 
     def partials(self) -> dict[Node, int]:
         """The bytes of the sums of all pieces."""
-        return {node: PIECES * node.nbytes for node in self.kernel.sums} if self.is_cut else {}
+        return {node: machine.current.sum_pieces * node.nbytes for node in self.kernel.sums} if self.is_cut else {}
 
 
 class RowElements(Elements):
@@ -127,14 +132,25 @@ class RowKernelWriter:
                 for total in loops.across:
                     total.store(piece)
         for loops in self.loops:
-            loops.return_status(self.plan.work >= SHARED)
-        is_shared = self.plan.work >= SHARED and (is_cut or not self.kernel.sums) and count > 1
+            loops.return_status(self.plan.work >= machine.current.min_shared_operations)
+        is_shared = (
+            self.plan.work >= machine.current.min_shared_operations and (is_cut or not self.kernel.sums) and count > 1
+        )
         text, combine = kernel_function(self.name, code), None
         if is_cut:
             combination = Code()
-            write_combination(combination, self.kernel.sums, self.memory, PIECES)
+            write_combination(combination, self.kernel.sums, self.memory, machine.current.sum_pieces)
             combine = kernel_function(f"{self.name}.combine", combination)
-        return KernelText(self.name, text, PIECES if is_cut else count, 1, self.plan.work, is_shared, combine, code)
+        return KernelText(
+            self.name,
+            text,
+            machine.current.sum_pieces if is_cut else count,
+            1,
+            self.plan.work,
+            is_shared,
+            combine,
+            code,
+        )
 
     def start_sums(self, loops: KernelLoops, piece: Lanes | None) -> None:
         """The accumulators of sums along all rows: variables for one number, and memory for a row."""

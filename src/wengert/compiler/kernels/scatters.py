@@ -12,10 +12,9 @@ its range. So all elements of one target are added in the order of the loop, wha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from wengert.compiler.kernels.loop_plan import PIECES
 from wengert.compiler.kernels.loops import piece_bounds
 from wengert.compiler.program.memory_plan import Memory, Slot, address
 from wengert.compiler.schedule.affine import ZERO, Affine
@@ -23,6 +22,7 @@ from wengert.compiler.schedule.gather import IndexedPosition, Written
 from wengert.compiler.simd.lane_operations import any_lane, load_element, store_element
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, PTR, Type
+from wengert.core import machine
 from wengert.graph.ir import Operation
 
 if TYPE_CHECKING:
@@ -145,17 +145,25 @@ class ScatterWriter:
 
     def write_row(self, units: Sequence[Lanes], i: Lanes | None) -> None:
         """Lanes are neighbours in a row."""
-        elements, code = self.elements, self.code
         fresh = self.writer.fresh_lanes(i) if i is not None else None
+        is_asked = self.plan.is_cut_in_ranges and len(self.scatters) > 1  # one target is in the range, not all of them
         for (node, written), unit, value in zip(self.scatters, units, self.values(), strict=True):
-            index = self.inner_index(node, written)
-            row = code.offset(self.target, unit * self.plan.unit, self.type.in_memory)
-            if written.adds:
-                if fresh is not None:
-                    value = elements.splat(value, fresh.type.lanes)
-                    value = select(fresh, value, NOTHING[self.out.dtype.kind])
-                value = elements.sum(elements.read_memory(row, index, self.type, True), value)
-            elements.write_memory(row, index, value)
+            with self.code.when(self.is_in_range(unit)) if is_asked else nullcontext():
+                self.write_to_row(node, written, unit, value, fresh)
+            if is_asked:
+                self.elements.forget()
+
+    def write_to_row(self, node: Operation, written: Written, unit: Lanes, value: Lanes, fresh: Lanes | None) -> None:
+        """Write or add neighbours to a row; `fresh` are the lanes that were not written before."""
+        elements = self.elements
+        index = self.inner_index(node, written)
+        row = self.code.offset(self.target, unit * self.plan.unit, self.type.in_memory)
+        if written.adds:
+            if fresh is not None:
+                value = elements.splat(value, fresh.type.lanes)
+                value = select(fresh, value, NOTHING[self.out.dtype.kind])
+            value = elements.sum(elements.read_memory(row, index, self.type, True), value)
+        elements.write_memory(row, index, value)
 
     def write_lanes(self, units: Sequence[Lanes], i: Lanes) -> None:
         """Lanes have targets that may be equal: one after the other, without those that were counted before."""
@@ -207,7 +215,7 @@ def combine_sums(code: Code, node: Operation, memory: Memory, base: Slot | None)
     with code.loop(0, count) as e:
         start = code.constant(0, part) if source is None else code.load(code.offset(source, e, part), part)
         total = code.variable(part, start)
-        with code.loop(0, PIECES) as piece:
+        with code.loop(0, machine.current.sum_pieces) as piece:
             term = code.load(code.offset(partials, piece * count + e, part), part)
             code.store(code.load(total, part) + term, total)
         code.store(code.load(total, part), code.offset(target, e, part))

@@ -16,23 +16,27 @@ from functools import cache
 
 from wengert.compiler.kernels.thread_placement import FALLS_ASLEEP, IS_AWAKE, MOST_THREADS, MOVE_AWAY, PLACEMENT
 from wengert.compiler.machine.fingerprint import CacheEntry
-from wengert.compiler.machine.target import Loaded
+from wengert.compiler.machine.target import Loaded, read_code
 from wengert.compiler.machine.translation import Level, object_code
 from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.core import machine, parallel
 
-THREADS = ctypes.c_int64(1)
-"""The number of threads of large kernels, which native code reads; set when a program is loaded."""
 
-PART = 90_000
-"""The smallest number of scalar operations for one thread: some three microseconds. A smaller job takes longer
-on two cores than on one: they hand it over, and each reads what the other one wrote.
-"""
-WAKE = 2_000_000
-"""Threads that sleep are woken for so many scalar operations, some 200 microseconds, of one kernel or of several: to
-wake them takes the caller ten microseconds, and on a virtual machine it takes a hundred until they run.
-"""
-LOOKS, PAUSES = 500, 16
-"""How often a thread looks for work before it sleeps, and pauses after each look: together about half a millisecond."""
+class Limits(ctypes.Structure):
+    """What native code reads of the machine record."""
+
+    threads: int
+    operations_per_thread: int
+    operations_to_wake: int
+    looks: int
+
+    _fields_ = [(name, ctypes.c_int64) for name in ("threads", "operations_per_thread", "operations_to_wake", "looks")]
+
+
+LIMITS = Limits(1, 1, 1, 1)
+"""Those of this process, set when a program is loaded."""
+PAUSES = 16
+"""The instructions between two looks for work, which let another thread of the same core run."""
 SET_MASK = 2 if platform.system() == "Linux" else 3
 
 PAUSE = {"x86_64": "llvm.x86.sse2.pause()", "AMD64": "llvm.x86.sse2.pause()"}.get(platform.machine())
@@ -43,7 +47,7 @@ JOB = "{ ptr, ptr, i64, i64 }"
 """The kernel, its table, the length of a part, and the extent of the loop."""
 
 POOL = f"""\
-@wengert.threads = external global i64
+@wengert.limits = external global [4 x i64]
 {DECLARE_PAUSE}
 declare i32 @getpid()
 declare i32 @sched_yield()
@@ -129,7 +133,8 @@ idle:
   call void @pause()
   %yielded = call i32 @sched_yield()
   %spins.next = add i64 %spins, 1
-  %more = icmp ult i64 %spins.next, {LOOKS}
+  %looks = load i64, ptr getelementptr (i64, ptr @wengert.limits, i64 3)
+  %more = icmp ult i64 %spins.next, %looks
   br i1 %more, label %spin, label %sleep
 sleep:
   %locked = call i32 @pthread_mutex_lock(ptr @mutex)
@@ -228,7 +233,8 @@ entry:
 count:
   %before = atomicrmw add ptr @missed, i64 %work seq_cst
   %missed = add i64 %before, %work
-  %few = icmp slt i64 %missed, {WAKE}
+  %wake = load i64, ptr getelementptr (i64, ptr @wengert.limits, i64 2)
+  %few = icmp slt i64 %missed, %wake
   br i1 %few, label %alone, label %share
 share:
   store atomic i64 0, ptr @missed seq_cst, align 8
@@ -240,8 +246,9 @@ alone:
 ; Runs a kernel of so much work on all cores.
 define void @wengert.parallel(ptr %kernel, ptr %table, i64 %extent, i64 %grain, i64 %work) {{
 entry:
-  %known = load i64, ptr @wengert.threads
-  %most = sdiv i64 %work, {PART}
+  %known = load i64, ptr @wengert.limits
+  %least = load i64, ptr getelementptr (i64, ptr @wengert.limits, i64 1)
+  %most = sdiv i64 %work, %least
   %useful = call i64 @llvm.smin.i64(i64 %known, i64 %most)
   %few = call i64 @llvm.smin.i64(i64 %useful, i64 {MOST_THREADS})
   %threads = call i64 @llvm.smax.i64(i64 %few, i64 1)
@@ -346,15 +353,26 @@ def share_work(code: Code, name: str, table: Lanes, extent: int, grain: int, wor
     code.do(f"call void @wengert.parallel(ptr @{name}, {table.typed}, i64 {extent}, i64 {grain}, i64 {work})")
 
 
+def update_limits() -> None:
+    """Let native code read the present machine record."""
+    now = machine.current
+    LIMITS.threads = parallel.num_threads()
+    LIMITS.operations_per_thread, LIMITS.operations_to_wake = now.min_operations_per_thread, now.min_operations_to_wake
+    LIMITS.looks = now.looks_before_sleep
+
+
+machine.on_change(update_limits)
+
+
 @cache
 def parallel_address() -> int:
     """The address of the function that runs kernels on all cores; loads the pool when first asked."""
     kept = CacheEntry(POOL)
-    code = kept.load()
+    code = kept.load(read_code)
     if code is None:
         code = object_code(POOL, Level.PLAIN)  # which mostly waits for memory that threads share
         kept.store(code)
-    pool = Loaded(code, {"wengert.threads": ctypes.addressof(THREADS)})
+    pool = Loaded(code, {"wengert.limits": ctypes.addressof(LIMITS)})
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(pool))  # never unloaded: its threads wait in it
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=ctypes.CFUNCTYPE(None)(pool.address("wengert.end_threads")))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+from collections.abc import Callable
 from functools import cache, lru_cache, partial
 from importlib.util import find_spec
+from typing import TypeVar
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -15,7 +17,10 @@ import numpy as np
 from wengert.compiler.machine import cache as disk
 from wengert.compiler.machine.sources import contents
 from wengert.compiler.machine.target import Target, machine_target
+from wengert.core import machine
 from wengert.core.blas import bundled_libraries
+
+T = TypeVar("T")
 
 
 class CacheEntry:
@@ -24,12 +29,23 @@ class CacheEntry:
     def __init__(self, *parts: str):
         self.parts = parts
 
-    def load(self) -> bytes | None:
-        """What was stored, if there is a cache and it has it. If the cache is empty, the key is not needed."""
+    def load(self, read: Callable[[bytes], T]) -> T | None:
+        """What `read` makes of the stored bytes, if there is a cache and it has them.
+
+        What cannot be read is discarded, so that it is compiled again and stored anew. If the cache is empty, the key
+        is not needed.
+        """
         if disk.is_empty():
             return None
-        key = self.key(machine_target())
-        return None if key is None else disk.load(key)
+        key = self.key(machine_target(), machine.describe_changes())
+        stored = None if key is None else disk.load(key)
+        if key is None or stored is None:
+            return None
+        try:
+            return read(stored)
+        except Exception:  # whatever the bytes are
+            disk.discard(key)
+            return None
 
     def store(self, data: bytes) -> None:
         """Keep what was compiled, if the sources are those that this process runs.
@@ -37,12 +53,14 @@ class CacheEntry:
         That happens in the background: to hash the sources takes as long as to compile a small program.
         """
         if disk.is_used():
-            disk.store_later(partial(self.key, machine_target()), data)
+            disk.store_later(partial(self.key, machine_target(), machine.describe_changes()), data)
 
-    def key(self, made_for: Target) -> str | None:
-        """The key of code for a target; None if there is none, because nothing can be kept."""
+    def key(self, made_for: Target, changes: str = "") -> str | None:
+        """The key of code for a target and a changed machine record; None if there is none: nothing can be kept."""
         around = surroundings(made_for) if disk.is_used() else None
-        return None if around is None else hashlib.sha256("\n".join((*self.parts, around)).encode()).hexdigest()
+        return (
+            None if around is None else hashlib.sha256("\n".join((*self.parts, changes, around)).encode()).hexdigest()
+        )
 
 
 def surroundings(made_for: Target) -> str | None:

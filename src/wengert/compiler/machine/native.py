@@ -27,7 +27,7 @@ from wengert.compiler.entry.program_state import StateTable, StateUse, states_of
 from wengert.compiler.entry.python_calls import DECLARE_RUN, RELEASED
 from wengert.compiler.entry.upcall import make_upcall
 from wengert.compiler.forms.prepare import prepare
-from wengert.compiler.kernels.threads import THREADS, parallel_address
+from wengert.compiler.kernels.threads import parallel_address, update_limits
 from wengert.compiler.machine import target
 from wengert.compiler.machine.build import Build, dump_build, load_build
 from wengert.compiler.machine.fingerprint import CacheEntry
@@ -39,7 +39,7 @@ from wengert.compiler.program.program import FIRST_FAILURE, NO_MEMORY, Program
 from wengert.compiler.program.program_writer import write_program
 from wengert.compiler.simd.vector_functions import translate_with_functions
 from wengert.control.aspects import held  # noqa: F401  # which every program is searched with for held graphs
-from wengert.core import allocator, parallel
+from wengert.core import allocator
 from wengert.core.blas import blas
 from wengert.core.errors import user_error
 from wengert.core.primitive import OUTPUT, Primitive
@@ -89,7 +89,7 @@ class NativeProgram:
         if not allocator.is_configured:
             allocator.keep_freed_memory()
         allow_kept_memory()
-        THREADS.value = parallel.num_threads()
+        update_limits()
         program = with_common_dtypes(build.program)
         self.build, self.is_warm = build._replace(program=program), is_warm
         addresses = {"wengert.kept": ctypes.addressof(KEPT), **python_objects.python_addresses(build.code)}
@@ -152,7 +152,7 @@ def with_common_dtypes(program: Program) -> Program:
 def entry_code(text: str, level: Level) -> bytes:
     """The machine code of a native entry, from disk if it was translated before."""
     kept = CacheEntry("entry", text, level.name)
-    code = kept.load()
+    code = kept.load(target.read_code)
     if code is None:
         code = object_code(text, level)
         kept.store(code)
@@ -191,10 +191,10 @@ def load_or_compile(
     states = states_of(uses, [node.spec for node in graph.outputs], is_taped)
     described = repr((tuple(updates), rolls, effort)) + callers
     kept = CacheEntry(graph.fingerprint, described) if is_portable(graph) else None
-    stored = kept.load() if kept is not None else None
-    if stored is not None:
-        with contextlib.suppress(Exception):  # whatever cannot be read is compiled again
-            return NativeProgram(load_build(stored, graph), entry_signature, name, True, uses, states)
+    if kept is not None:
+        read = lambda stored: NativeProgram(load_build(stored, graph), entry_signature, name, True, uses, states)
+        if (found := kept.load(read)) is not None:
+            return found
     build = compile_graph(graph, updates, rolls, callers, effort)
     program = NativeProgram(build, entry_signature, name, False, uses, states)
     if kept is not None:  # when nothing that the program needs is read from disk any more, which would wait for it

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import llvmlite.binding as llvm
 
-from wengert.core import parallel
+from wengert.core import machine, parallel
 from wengert.core.errors import user_error
+from wengert.core.machine import Machine
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -76,16 +77,16 @@ def machine_target() -> Target:
 
 
 def cache_for_target(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Keep the last results of a function, for each target."""
+    """Keep the last results of a function, for each target and machine record."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @lru_cache(most)
-        def known(_: Target, *args: Any) -> R:
+        def known(_: tuple[Target, Machine], *args: Any) -> R:
             return function(*args)  # type: ignore[call-arg]  # no keywords
 
         @wraps(function)
         def call(*args: Any) -> R:
-            return known(machine_target(), *args)
+            return known((machine_target(), machine.current), *args)
 
         return call  # type: ignore[return-value]  # without keywords
 
@@ -136,7 +137,7 @@ def runnable_levels() -> list[str]:
 
 def vector_bytes() -> int:
     """The width of the vectors that code is compiled for."""
-    return machine_target().vector_bytes
+    return machine.current.vector_bytes or machine_target().vector_bytes
 
 
 def vector_lanes(nbytes: int) -> int:
@@ -160,6 +161,17 @@ def target_machine(level: int = 1) -> llvm.TargetMachine:
     return llvm.Target.from_triple(made_for.triple).create_target_machine(
         cpu=made_for.cpu, features=made_for.features, opt=level, jit=True
     )
+
+
+OBJECT_FILES = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\x64\x86", b"\x64\xaa")
+"""What object files begin with: of ELF, of Mach-O, and of Windows on x86-64 and ARM."""
+
+
+def read_code(stored: bytes) -> bytes:
+    """Machine code from the disk, as it is; an error if it is something else, with which LLVM would crash."""
+    if not stored.startswith(OBJECT_FILES):
+        raise ValueError("not an object file")
+    return stored
 
 
 class Loaded:
@@ -206,8 +218,8 @@ def empty_engine() -> llvm.ExecutionEngine:
     """
     llvm.initialize_native_target()
     module = llvm.parse_assembly("")
-    machine = llvm.Target.from_triple(host_target().triple).create_target_machine(opt=0, jit=True)
-    engine = llvm.create_mcjit_compiler(module, machine)
+    translator = llvm.Target.from_triple(host_target().triple).create_target_machine(opt=0, jit=True)
+    engine = llvm.create_mcjit_compiler(module, translator)
     engine.remove_module(module)
     return engine
 

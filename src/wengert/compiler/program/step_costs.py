@@ -20,7 +20,7 @@ from wengert.compiler.forms.lowering import Indexed, MatrixFunction, Routine, Ro
 from wengert.compiler.forms.prepare import prepare, prepare_body
 from wengert.compiler.kernels.iteration import fewest_steps
 from wengert.compiler.kernels.kernel import KernelText
-from wengert.compiler.kernels.loop_plan import SHARED, LoopPlan
+from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.kernels.row_kernel import RowPlan
 from wengert.compiler.machine.target import vector_lanes
 from wengert.compiler.program.chains import Chain, longest_chain, loop_paths, paths_through
@@ -44,6 +44,7 @@ from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.simd.types import Type
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP
+from wengert.core import machine
 from wengert.core.spec import Spec
 from wengert.graph.costs import flops_of
 from wengert.graph.graph import Graph
@@ -136,7 +137,7 @@ def routine_cost(plan: Plan, step: Operation, runs: int | None) -> StepCost:
     work = lowering.beside_flops(step) if isinstance(lowering, Routine) else RoutineWork()
     if work.exponentials:
         add_instructions(count, exponential_instructions(Type.from_dtype(step.args[0].dtype)), work.exponentials)
-    is_shared = flops >= SHARED if work.is_shared is None else work.is_shared
+    is_shared = flops >= machine.current.min_shared_operations if work.is_shared is None else work.is_shared
     written = sum(r.nbytes for r in results)
     return StepCost(step.primitive.name, runs, read, written, count, is_shared, work.indexed)
 

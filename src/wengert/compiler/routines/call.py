@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from wengert.compiler.kernels.loop_plan import SHARED
-from wengert.compiler.kernels.threads import WAKE, share_work
+from wengert.compiler.kernels.threads import share_work
 from wengert.compiler.program.module_text import FunctionText, Shared
 from wengert.compiler.program.program import Table
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR, Number, Type
+from wengert.core import machine
 from wengert.core.blas import blas
 from wengert.graph.ir import Operation
 
@@ -103,10 +103,13 @@ class RoutineCall:
         """Call a function of the module."""
         self.code.do(f"call void @{name}({', '.join(a.typed for a in arguments)})")
 
-    def run_on_all_cores(self, name: str, pointers: Sequence[Lanes], extent: int, grain: int, work: int = WAKE) -> None:
+    def run_on_all_cores(
+        self, name: str, pointers: Sequence[Lanes], extent: int, grain: int, work: int | None = None
+    ) -> None:
         """Call a function of a part for parts of a range, which are multiples of `grain`.
 
-        `pointers` are the contents of the table, `work` is the number of scalar operations.
+        `pointers` are the contents of the table, `work` is the number of scalar operations: enough to wake
+        threads, if it is not given.
         """
         code = self.code
         table = Lanes(code, f"%pointers.{len(pointers)}", PTR)
@@ -115,7 +118,8 @@ class RoutineCall:
             code.hoisted.append(line)
         for i, pointer in enumerate(pointers):
             code.store(pointer, code.offset(table, i, PTR))
-        if work < SHARED or extent < 2 * grain:
+        work = machine.current.min_operations_to_wake if work is None else work
+        if work < machine.current.min_shared_operations or extent < 2 * grain:
             code.do(f"call void @{name}({table.typed}, i64 0, i64 {extent})")
             return
         self.shared.uses_threads = True

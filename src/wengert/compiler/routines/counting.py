@@ -12,13 +12,13 @@ from operator import and_
 from typing import NamedTuple
 
 from wengert.compiler.forms.lowering import Indexed, Routine, RoutineWork
-from wengert.compiler.kernels.loop_plan import SHARED
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.routines.searching import AT_ONCE, LANES, can_search, common_dtype, count_before
 from wengert.compiler.simd.lane_operations import any_lane, gather_lanes, splat
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import BOOL, I64, PTR, Type
+from wengert.core import machine
 from wengert.graph.ir import Operation
 
 COST = 50
@@ -159,7 +159,7 @@ def counting_work(node: Operation) -> RoutineWork:
     """Two edges are read for each number, and one is added to a count."""
     x, edges = node.args
     indexed = Indexed("read", edges.nbytes, 2 * x.size), Indexed("added", node.nbytes, x.size)
-    return RoutineWork(indexed, is_shared=COST * x.size >= SHARED and node.size <= FEW)
+    return RoutineWork(indexed, is_shared=COST * x.size >= machine.current.min_shared_operations and node.size <= FEW)
 
 
 HISTOGRAM = Routine(

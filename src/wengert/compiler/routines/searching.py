@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from wengert.compiler.forms.lowering import SUPPORTED, Indexed, Routine, RoutineWork
-from wengert.compiler.kernels.loop_plan import SHARED
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.program.memory_plan import is_immediate
 from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.simd.lane_operations import gather_lanes
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, Type
+from wengert.core import machine
 from wengert.graph.ir import Node, Operation
 
 COST = 4
@@ -98,7 +98,7 @@ def search_work(node: Operation) -> RoutineWork:
     a, v = node.args
     steps = a.size.bit_length()
     indexed = [Indexed("read", min(a.nbytes, LINE << k), v.size) for k in range(steps)]
-    return RoutineWork(tuple(indexed), is_shared=COST * v.size * steps >= SHARED)
+    return RoutineWork(tuple(indexed), is_shared=COST * v.size * steps >= machine.current.min_shared_operations)
 
 
 SEARCH = Routine(write_search, lambda node: can_search(*node.args), beside_flops=search_work)

@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 
 from wengert.compiler.forms.lowering import SUPPORTED, Routine
-from wengert.compiler.forms.selected_values import MOST, SELECT
+from wengert.compiler.forms.selected_values import SELECT
 from wengert.compiler.machine.target import vector_lanes
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.call import RoutineCall
@@ -34,6 +34,7 @@ from wengert.compiler.routines.sorting import (
 from wengert.compiler.simd.lane_operations import fold_lanes, splat
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import BOOL, I64, PTR, Type
+from wengert.core import machine
 from wengert.graph.ir import Operation
 from wengert.ops.samples.sorting import positions_of
 
@@ -63,7 +64,8 @@ def can_select(node: Operation) -> bool:
         return False
     kth = node.params["kth"]
     given = (kth,) if isinstance(kth, int) else kth
-    return all(-rows.n <= k < rows.n for k in given) and 0 < len(positions(node)) <= MOST
+    most = machine.current.max_selected_positions
+    return all(-rows.n <= k < rows.n for k in given) and 0 < len(positions(node)) <= most
 
 
 def row_workspace(node: Operation) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from wengert.compiler.kernels.threads import PART
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR, Type
+from wengert.core import machine
 
 LARGE = 1 << 16
 """The least cost of a task on all cores."""
@@ -87,7 +87,7 @@ class Pass(NamedTuple):
     @property
     def grain(self) -> int:
         """Parts are multiples of this."""
-        return -(-self.extent // min(max(self.work // PART, 1), PIECES))
+        return -(-self.extent // min(max(self.work // machine.current.min_operations_per_thread, 1), PIECES))
 
     @property
     def all_memory(self) -> int:

@@ -1,0 +1,26 @@
+"""The record itself: its fields are grouped by the rooms that read them, one file for each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from wengert.core.machine.kernels import KernelFields
+from wengert.core.machine.order import OrderFields
+from wengert.core.machine.programs import ProgramFields
+from wengert.core.machine.schedule import ScheduleFields
+from wengert.core.machine.threads import ThreadFields
+
+
+@dataclass(frozen=True, eq=False)
+class Machine(
+    KernelFields,
+    OrderFields,
+    ProgramFields,
+    ScheduleFields,
+    ThreadFields,
+):
+    """All numbers by which code decides; each field has its unit in its name, a reason, and how it was measured."""
+
+
+ORDER_FIELDS = frozenset(field.name for field in fields(OrderFields))
+"""The fields that change the order of additions, and so the last digits of results."""

@@ -20,7 +20,7 @@ from wengert.modes.symbolic import STOP_GRADIENT, Symbol
 
 
 class Unrolled(NamedTuple):
-    """A loop that could not become one operation, so that its steps are written out: its line, their number, and why."""
+    """A loop that could not become one operation, and whose steps are written out: its line, their number, and why."""
 
     line: str
     steps: int

@@ -126,7 +126,7 @@ class Roller:
         return states
 
     def is_passing(self, k: int, after: Any) -> bool:
-        """Whether the next step does not need the value of a variable: it has none before the step, or is a function."""
+        """Whether the next step does not need a variable: one that has no value before the step, or is a function."""
         name, before = self.memory.places[k].name, self.memory.before[k]
         if isinstance(after, Undefined):
             self.lost[k] = after

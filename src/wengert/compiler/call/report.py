@@ -25,7 +25,7 @@ class Report:
         graph: Graph,
         updates: Sequence[tuple[int, int]],
         rolls: bool,
-        unrolled: Sequence[Unrolled] = (),
+        unrolled: Sequence[Unrolled],
     ):
         self.unrolled = list(unrolled)
         self.name, self.is_warm = name, is_warm

@@ -49,12 +49,15 @@ class Closed(NamedTuple):
 def close_function(
     f: Callable[[list[Any]], Sequence[Any]], specs: Sequence[Spec], what: str, names: Iterable[str | None] = ()
 ) -> Closed:
-    """Trace a function of a flat list of arrays; the values that it captures become further inputs."""
+    """Trace a function of a flat list of arrays; the values that it captures become further inputs.
+
+    What it calls by `recording.as_read` is read, also where eager code asks for the trace.
+    """
     inputs = [Input(spec, name=name) for spec, name in zip_longest(specs, names)]
     level = new_level()
     trace = Trace(level, is_held=True)
     try:
-        with recording.override(trace=trace, enabled=True, inference=False):
+        with recording.override(trace=trace, enabled=True, inference=False, reader=recording.read_source):
             outs = f([Symbol(node, level, trace) for node in inputs])
             outputs = [y.node if is_own(y, Symbol, level) else trace.node_of(y) for y in outs]
     finally:

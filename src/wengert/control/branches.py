@@ -90,7 +90,7 @@ def choose(index: Any, functions: Sequence[Callable[..., Any]], operands: tuple[
 
     def flat(function: Callable[..., Any]) -> Callable[[list[Any]], list[Any]]:
         def run(symbols: list[Any]) -> list[Any]:
-            outs, result = tree.flatten(function(*tree.unflatten(structure, symbols)))
+            outs, result = tree.flatten(recording.as_read(function)(*tree.unflatten(structure, symbols)))
             results.append(result)
             return [as_operand(y) for y in outs]
 

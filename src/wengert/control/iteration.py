@@ -66,7 +66,7 @@ def scan(
     def flat(symbols: list[Any]) -> list[Any]:
         nonlocal result
         state = tree.unflatten(structure, symbols[: len(states)])
-        new, y = f(state, tree.unflatten(slice_structure, symbols[len(states) :]))
+        new, y = recording.as_read(f)(state, tree.unflatten(slice_structure, symbols[len(states) :]))
         new_states, new_structure = tree.flatten(new)
         check_state(structure, new_structure, states, new_states)
         ys, result = tree.flatten(y)
@@ -99,9 +99,9 @@ def checkpoint_loop(step: Callable[..., Any], state: Any, n: int, *args: Any, sn
         raise user_error(ValueError, f"checkpoint_loop needs n >= 0 and snapshots >= 1, not {n} and {snapshots}")
     if not n:
         return state
-    step, n = recording.as_read(step), operator.index(n)
+    n = operator.index(n)
     plan = Segments(1, snapshots or max(1, n.bit_length()))
-    advance = lambda carry, _: ((carry[0] + 1, step(carry[1], carry[0], *args)), None)
+    advance = lambda carry, _: ((carry[0] + 1, recording.as_read(step)(carry[1], carry[0], *args)), None)
     return scan(advance, (np.int64(0), state), length=n, checkpoint=plan)[0][1]
 
 
@@ -173,13 +173,13 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     states = [as_operand(s) for s in states]
 
     def condition(symbols: list[Any]) -> list[Any]:
-        pred = as_operand(cond_fun(tree.unflatten(structure, symbols)))
+        pred = as_operand(recording.as_read(cond_fun)(tree.unflatten(structure, symbols)))
         if pred.shape != ():
             raise user_error(TypeError, f"The condition of while_loop has shape {pred.shape}", "Return one boolean.")
         return [pred if pred.dtype.kind == "b" else pred != 0]
 
     def body(symbols: list[Any]) -> list[Any]:
-        new_states, new_structure = tree.flatten(body_fun(tree.unflatten(structure, symbols)))
+        new_states, new_structure = tree.flatten(recording.as_read(body_fun)(tree.unflatten(structure, symbols)))
         check_state(structure, new_structure, states, new_states)
         return new_states
 
@@ -204,12 +204,13 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
     >>> fori_loop(0, 5, lambda i, total: total + i, 0)
     np.int64(10)
     """
-    body_fun = recording.as_read(body_fun)
     if isinstance(lower, int | np.integer) and isinstance(upper, int | np.integer):
-        advance = lambda carry, _: ((carry[0] + 1, body_fun(carry[0], carry[1])), None)
+        advance = lambda carry, _: ((carry[0] + 1, recording.as_read(body_fun)(carry[0], carry[1])), None)
         return scan(advance, (np.int64(lower), init_val), length=max(0, int(upper) - int(lower)))[0][1]
     return while_loop(
-        lambda carry: carry[0] < upper, lambda carry: (carry[0] + 1, body_fun(carry[0], carry[1])), (lower, init_val)
+        lambda carry: carry[0] < upper,
+        lambda carry: (carry[0] + 1, recording.as_read(body_fun)(carry[0], carry[1])),
+        (lower, init_val),
     )[1]
 
 
@@ -219,5 +220,4 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
     >>> map(lambda x: x * 2.0, np.array([1.0, 2.0]))
     array([2., 4.])
     """
-    f = recording.as_read(f)
-    return scan(lambda _, x: ((), f(x)), (), xs)[1]
+    return scan(lambda _, x: ((), recording.as_read(f)(x)), (), xs)[1]

@@ -156,6 +156,10 @@ def capturing_trace(level: int, args: Iterable[Any] = ()) -> Any:
     return trace if trace is not None and trace.captures(level, args) else None
 
 
+read_source: Callable[[Any], Any] | None = None
+"""What makes of a function what its source becomes; the layer that reads sources, above this one, sets it."""
+
+
 def as_read(f: Any) -> Any:
     """A function as it runs here: in a trace, what its source becomes."""
     reader = current().reader if active else None

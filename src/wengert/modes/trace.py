@@ -19,6 +19,17 @@ from wengert.modes.guards import Guard
 from wengert.modes.symbolic import STOP_GRADIENT, Symbol
 
 
+class Unrolled(NamedTuple):
+    """A loop that could not become one operation, and whose steps are written out: its line, their number, and why."""
+
+    line: str
+    steps: int
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.line}: {self.steps} steps written out, because {self.why}"
+
+
 class Trace:
     """One run of a function on symbols: the constants that it uses, and the values that it assigns to.
 
@@ -50,6 +61,7 @@ class Trace:
         self.repeated: str | None = None  # the function that runs this code repeatedly
         self.has_rules = False
         self.checks: list[tuple[Node, Any]] = []  # what must hold when the program runs, and the errors otherwise
+        self.unrolled: dict[str, Unrolled] = {}  # by line
         self.is_closed = False
 
     def node_of(self, value: Any) -> Node:

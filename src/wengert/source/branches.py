@@ -23,6 +23,7 @@ from wengert.source.values import (
     Undefined,
     describe_difference,
     is_flag,
+    is_function,
     is_number,
     is_unknown,
     same,
@@ -31,6 +32,9 @@ from wengert.source.values import (
     zeros,
 )
 
+OTHER_FUNCTION = (
+    "it is another function after each branch of an `if` on a traced value. Call it in the branches, or before."
+)
 ONE_PATH = "only one branch of an `if` on a traced value assigns it. Give it a value in both, or before."
 
 
@@ -169,6 +173,8 @@ class Choice:
             for i, value in enumerate((b, a)):
                 if self.is_dead(i, RETURNED) and not self.is_dead(1 - i, RETURNED):
                     return self.blank(value, 1 - i)
+            if is_function(a) or is_function(b):
+                return tree.LEAF, [Leaf(Undefined(name, OTHER_FUNCTION))]
         raise self.difference(name, a, b)
 
     def merge_undefined(self, name: str, a: Any, b: Any) -> tuple[tree.Structure, list[Leaf]]:

@@ -23,6 +23,7 @@ from wengert.source.iterables import count_range, enumerate_items, reverse_items
 from wengert.source.logic import COMPARISONS
 from wengert.source.memory import Memory
 from wengert.source.rows import Rows
+from wengert.source.tracing import InnerTrace
 from wengert.source.values import is_number, is_unknown, truth, use
 
 UPDATES: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {
@@ -64,12 +65,22 @@ def get_item(x: Any, key: Any) -> Any:
 
 
 def set_item(x: Any, key: Any, value: Any) -> Any:
-    """`x[key] = value`; a plain array becomes a traced one where it must."""
+    """`x[key] = value`; a plain array becomes a traced one where it must.
+
+    In a branch or step that may not be taken, it becomes a new array, and the one before stays as it is.
+    """
     parts = key if isinstance(key, tuple) else (key,)
-    if isinstance(x, np.ndarray) and (is_traced_tree(value) or any(is_unknown(k) for k in parts)):
-        return set_at(x, key, value)
+    if isinstance(x, np.ndarray):
+        if is_traced_tree(value) or any(is_unknown(k) for k in parts):
+            return set_at(x, key, value)
+        x = own_copy(x)
     x[key] = value
     return x
+
+
+def own_copy(x: np.ndarray) -> np.ndarray:
+    """A plain array that the branch or step that is being traced, if any, may change."""
+    return x.copy() if isinstance(recording.current_trace(), InnerTrace) else x
 
 
 def is_traced_tree(value: Any) -> bool:
@@ -86,7 +97,7 @@ def update(x: Any, operation: str, value: Any) -> Any:
         new = function(x, value)
         if new.shape == x.shape and np.can_cast(new.dtype, x.dtype, "same_kind"):
             return astype(new, x.dtype) if new.dtype != x.dtype else new
-    return in_place(x, value)
+    return in_place(own_copy(x) if isinstance(x, np.ndarray) else x, value)
 
 
 def as_float(*args: Any, **kwargs: Any) -> Any:

@@ -9,7 +9,9 @@ from functools import partial
 from types import CellType
 from typing import Any
 
-from wengert.core.errors import TrackedValueError, user_error
+from wengert.core.errors import TrackedValueError, user_error, user_line
+from wengert.modes import recording
+from wengert.modes.trace import Unrolled
 from wengert.source.branches import choose_traced
 from wengert.source.iterables import Items, items_of
 from wengert.source.logic import all_true, negate
@@ -114,6 +116,7 @@ class ForLoop:
                 raise user_error(
                     TypeError, f"A `for` cannot be rolled into one loop: {why}", "Use unroll=None."
                 ) from why
+            note_unrolled(Unrolled(user_line(), items.length, str(why) or type(why).__name__))
             self.write_out(iter(items), items)
 
     def ended_for_sure(self) -> list[bool]:
@@ -155,6 +158,15 @@ class ForLoop:
                 return
             items = None
             choose_traced(none_true(left), partial(self.step, item), lambda: None, Memory(self.step, item))
+
+
+def note_unrolled(loop: Unrolled) -> None:
+    """Keep for the report that a loop was written out."""
+    trace = recording.current_trace()
+    while trace is not None and trace.parent is not None:
+        trace = trace.parent
+    if trace is not None:
+        trace.unrolled[loop.line] = loop
 
 
 def none_true(flags: Sequence[Any]) -> Any:

@@ -39,7 +39,7 @@ HOLDERS = tuple([
     for folder in ("control", "transforms", "compiler", "autograd", "structure", "implicit", "integrate", "optimize")
 ])  # fmt: skip
 """Modules whose functions take functions."""
-GENERATED = ("__then_", "__otherwise_", "__condition_", "__step_", "__index_")
+GENERATED = ("__then_", "__otherwise_", "__condition_", "__step_", "__index_", "__part_")
 """How names begin that are not variables of the user's."""
 OPERATORS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 
@@ -179,9 +179,27 @@ class Rewriter(ast.NodeTransformer):
         target = node.targets[0]
         if len(node.targets) == 1 and isinstance(target, ast.Subscript) and self.is_fresh(target.value):
             return self.set_item(target, self.visit(node.value), node)
+        if len(node.targets) == 1 and isinstance(target, ast.Tuple | ast.List) and self.has_fresh_item(target):
+            return self.unpack(target.elts, node)
         node = self.generic_visit(node)  # type: ignore[assignment]  # the same node
         node.value = self.as_rows(target, node.value)
         return node
+
+    def has_fresh_item(self, target: ast.Tuple | ast.List) -> bool:
+        """Whether one of several targets, none of which is starred, is an element of an array of this function."""
+        if any(isinstance(part, ast.Starred) for part in target.elts):
+            return False
+        return any(isinstance(part, ast.Subscript) and self.is_fresh(part.value) for part in target.elts)
+
+    def unpack(self, targets: Sequence[ast.expr], node: ast.Assign) -> list[ast.stmt]:
+        """`x[i], x[j] = a, b`: all values first, then one target after the other."""
+        parts = [self.name("part") for _ in targets]
+        names: list[ast.expr] = [ast.Name(name, ast.Store()) for name in parts]
+        first = at(ast.Assign([ast.Tuple(names, ast.Store())], self.visit(node.value)), node)
+        each: list[ast.stmt] = [
+            at(ast.Assign([target], load(part)), node) for target, part in zip(targets, parts, strict=True)
+        ]
+        return [first, *self.block(each)]
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         """`x: list = []`."""

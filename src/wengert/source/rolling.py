@@ -19,9 +19,9 @@ from wengert.source.rows import NotRolled, Rows
 from wengert.source.states import Given, State
 from wengert.source.syntax import RESULT
 from wengert.source.tracing import Inner
-from wengert.source.values import Undefined, is_flag, is_unknown, truth
+from wengert.source.values import Undefined, is_flag, is_function, is_unknown, truth
 
-PASSES = 6
+PASSES = 7
 """After so many traces of a step, its states should have settled."""
 
 
@@ -46,16 +46,12 @@ class Roller:
         self.arrays = [as_operand(x) for x in items.arrays] if items is not None and condition is None else []
         self.states: list[State] = []
         self.windows: dict[int, list[State]] = {}  # the last elements of lists that steps read
-        self.lost: dict[int, Undefined] = {}
+        self.lost: dict[int, Undefined] = {}  # variables that have no value after a step, nor before the next
         self.given: list[Given] = []  # what the last trace of a step was given: states, windows, counter and slices
         self.seen: dict[int, list[Given]] = {}
         self.counter: Any = None
         self.slices: list[Any] = []
-        self.lists = [
-            k
-            for k, place in enumerate(memory.places)
-            if isinstance(place, ListContents) and isinstance(place.target, Rows)
-        ]
+        self.lists: list[int] = []  # those that steps append to, of which only the last elements are known in a step
 
     def run(self) -> None:
         """Put the results of the loop into the memory."""
@@ -69,11 +65,18 @@ class Roller:
             inner = self.trace()
             if inner.error is not None:
                 raise inner.error
+            grown = [k for k in inner.changes if self.is_list(k) and k not in self.lists]
+            self.lists = sorted([*self.lists, *grown])
             states, windows = self.next_states(inner), self.next_windows(inner)
-            if self.is_settled(states, windows):
+            if not grown and self.is_settled(states, windows):
                 return inner
             self.states, self.windows = states, windows
         raise NotRolled("the shapes and dtypes of its variables do not settle")
+
+    def is_list(self, k: int) -> bool:
+        """Whether a place is a list of which the elements may be rows of arrays."""
+        place = self.memory.places[k]
+        return isinstance(place, ListContents) and isinstance(place.target, Rows)
 
     def is_settled(self, states: list[State], windows: dict[int, list[State]]) -> bool:
         """Whether states are those that the step was traced with."""
@@ -91,6 +94,8 @@ class Roller:
             self.seen = {k: [state.symbols(inner) for state in w] for k, w in self.windows.items()}
             for state, given in zip(self.states, self.given, strict=True):
                 self.memory.places[state.place].write(given.value)
+            for k, undefined in self.lost.items():
+                self.memory.places[k].write(undefined)
             for k in self.lists:
                 target = self.memory.places[k].target
                 target.window = [given.value for given in self.seen.get(k, [])]
@@ -121,13 +126,16 @@ class Roller:
         return states
 
     def is_passing(self, k: int, after: Any) -> bool:
-        """Whether a variable has no value before the step, and the next step does not need the one that it has."""
-        name = self.memory.places[k].name
-        if not isinstance(self.memory.before[k], Undefined):
-            return False
+        """Whether the next step does not need a variable: one that has no value before the step, or is a function."""
+        name, before = self.memory.places[k].name, self.memory.before[k]
         if isinstance(after, Undefined):
             self.lost[k] = after
             return True
+        if is_function(after) and after is not before and (name in self.temporary or self.condition is not None):
+            self.lost[k] = Undefined(name, "each step of a loop on traced values makes another function.")
+            return True
+        if not isinstance(before, Undefined):
+            return False
         if name in self.temporary:
             return True
         if self.at_least_one or name == RESULT or is_flag(name):

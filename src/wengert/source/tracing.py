@@ -23,8 +23,8 @@ from wengert.modes import recording
 from wengert.modes.symbolic import Symbol
 from wengert.modes.trace import Trace
 from wengert.ops.shape.casting import _astype, _astype_discrete
-from wengert.source.memory import ArrayValue, Memory
-from wengert.source.rows import Row
+from wengert.source.memory import ArrayValue, ListContents, Memory
+from wengert.source.rows import Row, Rows
 from wengert.source.values import Undefined
 
 ASTYPE, ASTYPE_DISCRETE = primitive_of(_astype), primitive_of(_astype_discrete)
@@ -88,10 +88,10 @@ class Inner:
 
     def materialize(self, k: int, contents: Any) -> Any:
         """Contents in which the rows of arrays of this trace are values."""
-        if isinstance(contents, list):
+        if isinstance(self.memory.places[k], ListContents):
             known = set(map(id, self.memory.before[k]))
             return [x.value() if isinstance(x, Row) and id(x) not in known else x for x in contents]
-        return contents
+        return Rows(contents) if isinstance(contents, Rows) else contents
 
     @property
     def checks(self) -> list[tuple[Node, Failure]]:

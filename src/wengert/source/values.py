@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import types
 from collections.abc import Sequence
 from typing import Any
 
@@ -85,6 +87,11 @@ def depends_on_inputs(node: Node) -> bool:
 def is_number(x: Any) -> bool:
     """Whether a leaf of a tree is an array or a number."""
     return isinstance(x, NUMBERS) and Spec.of(x).dtype.kind in "biufc"
+
+
+def is_function(x: Any) -> bool:
+    """Whether a value is a function or a method, which is not known by its numbers."""
+    return isinstance(x, types.FunctionType | types.MethodType | functools.partial)
 
 
 def is_flag(name: str) -> bool:

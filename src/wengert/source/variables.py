@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from wengert.source.syntax import SCOPES, children, own_nodes
 
@@ -86,16 +86,28 @@ def fresh_arrays(node: ast.FunctionDef) -> set[str]:
     for part in own_nodes(node.body):
         if isinstance(part, ast.Assign | ast.AnnAssign | ast.NamedExpr) and part.value is not None:
             targets = part.targets if isinstance(part, ast.Assign) else [part.target]
-            for target in targets:
+            for target, value in match_targets(targets, part.value):
                 for name in assigned([target]):
-                    is_new = len(targets) == 1 and target.__class__ is ast.Name and is_creation(part.value)
+                    is_new = len(targets) == 1 and target.__class__ is ast.Name and is_creation(value)
                     made[name] = made.get(name, True) and is_new
-            for name in aliases(part.value):
-                made[name] = False
+                for name in aliases(value):
+                    made[name] = False
         elif isinstance(part, ast.For | ast.With | ast.ExceptHandler | ast.Import | ast.ImportFrom | ast.FunctionDef):
             made |= dict.fromkeys(bound_names(part), False)
     given = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
     return {name for name, is_new in made.items() if is_new and name not in given}
+
+
+def match_targets(targets: Sequence[ast.expr], value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The targets of an assignment, and what each is given: that of `a, b = x, y` is x, and y."""
+    kinds = ast.Tuple | ast.List
+    for target in targets:
+        parts = [*target.elts, *value.elts] if isinstance(target, kinds) and isinstance(value, kinds) else []
+        if not parts or len(target.elts) != len(value.elts) or any(isinstance(x, ast.Starred) for x in parts):  # type: ignore[attr-defined]  # tuples
+            yield target, value
+            continue
+        for inner, part in zip(target.elts, value.elts, strict=True):  # type: ignore[attr-defined]  # tuples
+            yield from match_targets([inner], part)
 
 
 def bound_names(node: ast.AST) -> list[str]:

@@ -94,6 +94,7 @@ class Traced:
             outputs, result = self.run(trace, f, leaves, structure, inputs)
         self.is_taped = isinstance(trace, TapedTrace)
         self.has_rules, self.guards = trace.has_rules, list(trace.guards.values())
+        self.unrolled = list(trace.unrolled.values())
         outputs = attach_checks(outputs, trace.checks)
         self.arrays = [value for value, _, _ in trace.known.values() if isinstance(value, np.ndarray)]
         outputs += [assignment.node for assignment in self.assignments]
@@ -106,14 +107,14 @@ class Traced:
         self, trace: Trace, f: Callable[..., Any], leaves: Sequence[Any], structure: Structure, inputs: Sequence[Any]
     ) -> tuple[list[Node], Structure]:
         """Run the function in a trace; returns the outputs and their structure."""
-        from wengert.source.reading import hide_frames, read_function  # which is needed for traces only
+        from wengert.source.reading import hide_frames  # which is needed for traces only
 
         level = trace.level
         symbols = [x if node is None else Symbol(node, level, trace) for x, node in zip(leaves, inputs, strict=True)]
         args, kwargs = unflatten(structure, symbols)
         try:
-            with recording.override(trace=trace, enabled=True, inference=False, reader=read_function):
-                outs, result = flatten(read_function(f)(*args, **kwargs))
+            with recording.override(trace=trace, enabled=True, inference=False, reader=read_source):
+                outs, result = flatten(read_source(f)(*args, **kwargs))
                 outs = [strip_level(y, trace.tape) for y in outs]
                 outputs = [y.node if is_own(y, Symbol, level) else output_of(y, level, trace) for y in outs]
         except Exception as error:
@@ -122,6 +123,16 @@ class Traced:
         finally:
             self.assignments = trace.close()
         return outputs, result
+
+
+def read_source(f: Any) -> Any:
+    """What a trace runs in place of a function: one that its source becomes."""
+    from wengert.source.reading import read_function  # which is needed for traces only
+
+    return read_function(f)
+
+
+recording.read_source = read_source
 
 
 def input_of(x: Any, name: str | None) -> Input:

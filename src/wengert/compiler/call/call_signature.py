@@ -75,7 +75,7 @@ class Signature:
         self.captures = Captures(f) if check else None
         if self.captures is not None:
             self.captures.add(run.arrays)
-        self.has_rules, self.assignments = run.has_rules, run.assignments
+        self.has_rules, self.assignments, self.unrolled = run.has_rules, run.assignments, run.unrolled
         assert run.graph.result is not None
         self.name, self.result, self.wrap, self.rolls = name, run.graph.result, wrap, unroll is not True
         self.effort = effort

@@ -288,7 +288,15 @@ class Compiled(Generic[P, R]):
                 return found
         signature = self.signature(*self.flatten_arguments(args, kwargs))
         native = signature.native
-        return Report(self.name, native.build, native.is_warm, signature.graph, signature.updates(), signature.rolls)
+        return Report(
+            self.name,
+            native.build,
+            native.is_warm,
+            signature.graph,
+            signature.updates(),
+            signature.rolls,
+            signature.unrolled,
+        )
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else partial(self, instance)

@@ -11,6 +11,7 @@ import numpy as np
 from wengert.compiler.machine.build import Build
 from wengert.compiler.program.step_costs import StepCost, program_costs
 from wengert.graph.graph import Graph
+from wengert.modes.trace import Unrolled
 
 
 class Report:
@@ -24,7 +25,9 @@ class Report:
         graph: Graph,
         updates: Sequence[tuple[int, int]],
         rolls: bool,
+        unrolled: Sequence[Unrolled],
     ):
+        self.unrolled = list(unrolled)
         self.name, self.is_warm = name, is_warm
         self._graph, self._updates, self._rolls = graph, updates, rolls
         program = build.program
@@ -57,6 +60,7 @@ class Report:
             f"  memory: {self.arena_bytes} bytes of intermediate results, {self.constant_bytes} of constants, "
             f"{self.code_bytes} of code",
             f"  {origin}compiled in {1e3 * self.seconds:.1f} ms",
+            *[f"  {loop}" for loop in self.unrolled],
         ]
         return "\n".join(lines + [f"    {step}" for step in self.steps])
 

@@ -9,7 +9,7 @@ import numpy as np
 from wengert.core import machine
 from wengert.core.aspects import primitive_of
 from wengert.core.primitive import plain_impl
-from wengert.core.spec import Spec
+from wengert.core.spec import UNKNOWN, Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation, is_a, make_constant, make_operation
 from wengert.graph.passes.rewrite import constant_value, rebuild
@@ -66,8 +66,13 @@ def fold_operation(node: Operation) -> Node | None:
 
 
 def is_empty(node: Operation) -> bool:
-    """Whether there are no elements to compute. An index may still be out of bounds, which only the run can tell."""
-    return node.spec.__class__ is Spec and not node.size and not is_a(node, gather, _scatter, _set_at, _add_at)
+    """Whether there are no elements to compute. An index may still be out of bounds, which only the run can tell.
+
+    An array with as many rows as a loop makes steps has a shape that only the run can tell, even if rows are empty.
+    """
+    if node.spec.__class__ is not Spec or node.size or UNKNOWN in node.shape:
+        return False
+    return not is_a(node, gather, _scatter, _set_at, _add_at)
 
 
 def is_broadcast(node: Operation) -> bool:

@@ -1,4 +1,4 @@
-"""For all tests: folders of the session for programs and bytecode, devices, and what tests of eager calls share."""
+"""For all tests: random numbers, folders for programs and bytecode, devices, and what tests of eager calls share."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.control.trials import add_trials
+from tests.random_numbers import start_streams
 from tests.stand_in.device_array import HOST_COPIES
 from tests.stand_in.library import registered
 
@@ -26,6 +27,13 @@ def pytest_collection_finish():
     """Tens of thousands of tests with their arguments stay to the end: garbage collections need not visit them."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """What a test draws does not depend on the tests before it; fixtures draw from the same stream, before the test."""
+    if isinstance(item, pytest.Function):  # no example in a docstring
+        start_streams(item.module.__name__, item.nodeid)
 
 
 @pytest.fixture(scope="session", autouse=True)

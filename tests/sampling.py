@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.random_numbers import start_streams
 from tools import import_graph
 
 ROOT = Path(__file__).parent.parent
@@ -82,6 +83,7 @@ def run_cases(names: str | Sequence[str], groups: dict[str, list[Case]]) -> Call
         def run(*args: Any, **fixtures: Any) -> None:
             cases, skipped = fixtures.pop(CASES), []
             for word, values in cases:
+                start_streams(test.__module__, f"{test.__qualname__} {word}")
                 try:
                     test(*args, **fixtures, **dict(zip(names, values, strict=True)))
                 except pytest.skip.Exception as reason:

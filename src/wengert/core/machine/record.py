@@ -6,11 +6,19 @@ from dataclasses import dataclass, fields
 
 from wengert.core.machine.kernels import KernelFields
 from wengert.core.machine.order import OrderFields
+from wengert.core.machine.products import ProductFields
+from wengert.core.machine.routines import RoutineFields
 from wengert.core.machine.threads import ThreadFields
 
 
 @dataclass(frozen=True, eq=False)
-class Machine(OrderFields, ThreadFields, KernelFields):
+class Machine(
+    KernelFields,
+    OrderFields,
+    ProductFields,
+    RoutineFields,
+    ThreadFields,
+):
     """All numbers by which code decides; each field has its unit in its name, a reason, and how it was measured."""
 
 

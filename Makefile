@@ -4,15 +4,20 @@ BIN := .venv/bin
 # Modules that have a stub, which mypy reads instead where they are not named.
 FACES := $(addprefix src/wengert/, __init__.py fft.py linalg.py signal.py special.py)
 
-.PHONY: help demo test test-gpu lint types docs portability fuzz bench clean
+# Which sample of the tests `make test` runs: any word, or the hash of the commit.
+SAMPLE ?= commit
+
+.PHONY: help demo test test-all test-gpu lint types docs portability fuzz bench clean
 
 help:
 	@echo "make demo          explain a derivative: print its table, and write an interactive page, explanation.html"
-	@echo "make test          lint, type-check, and run all tests"
+	@echo "make test          lint, type-check, and run the tests, with a sample of the long ones: six minutes on two cores"
+	@echo "make test CHANGED=1   the same, of what depends on the last commit and the working tree; CHANGED=main since main"
+	@echo "make test-all      run all tests"
 	@echo "make test-gpu      run the tests of arrays on devices on a GPU (installs CuPy)"
 	@echo "make docs          build the site, build/site/index.html, without network"
 	@echo "make portability   run the tests that may depend on the machine, for other processors and with the oldest dependencies"
-	@echo "make fuzz          run 2 000 random programs in every mode, and compare the modes and finite differences"
+	@echo "make fuzz          run random programs in every mode and on shrunken machines, and compare the results"
 	@echo "make bench         compare the speed with PyTorch, JAX and autograd (installs them)"
 	@echo "make clean         remove the virtual environments and caches"
 
@@ -20,6 +25,9 @@ demo: .venv/installed
 	$(BIN)/wengert explain "ln(x1) + x1*x2 - sin(x2)" x1=2 x2=5 --html explanation.html
 
 test: lint types
+	$(BIN)/python -m pytest -n auto --dist worksteal --sample=$(SAMPLE) $(if $(CHANGED),--changed=$(CHANGED))
+
+test-all: .venv/installed-dev
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-gpu: .venv/installed-cuda
@@ -44,6 +52,7 @@ portability: .venv/installed-dev .venv-minimum/installed
 
 fuzz: .venv/installed-dev
 	$(BIN)/python -m tools.fuzz --programs 2000 --jobs 2
+	$(BIN)/python -m tools.fuzz --machines --programs 5000 --jobs 2 --minutes 60
 
 bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks

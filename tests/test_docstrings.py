@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import doctest
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
-import pytest
+from tests.sampling import by_operation
 from tools import stubs
 
 import wengert as wg
@@ -43,6 +43,12 @@ CLASSES = {name: value for name, value in OBJECTS.items() if isinstance(value, t
 OTHERS = [name for name, value in OBJECTS.items() if not isinstance(value, FunctionType | type)]
 
 
+def by_namespace(names: Iterable[str]) -> Callable[..., Any]:
+    """One item for the names of each namespace."""
+    names = list(names)
+    return by_operation("name", names, ids=[f"{name.rpartition('.')[0]}-{name}" for name in names])
+
+
 def families() -> dict[str, ModuleType]:
     """The modules that the functions of the front door come from."""
     found: dict[str, ModuleType] = {}
@@ -60,7 +66,7 @@ MADE = [
 ]
 
 
-@pytest.mark.parametrize("name", OBJECTS)
+@by_namespace(OBJECTS)
 def test_every_public_name_has_an_example(name):
     value = OBJECTS[name]
     doc = inspect.getdoc(value) or ""
@@ -78,7 +84,7 @@ def run_examples(value: Any, name: str, module: ModuleType) -> None:
         assert not report, "".join(report)
 
 
-@pytest.mark.parametrize("name", MADE)
+@by_namespace(MADE)
 def test_examples_of_operations_run(name):
     """`--doctest-modules` does not find those of functions that a function of another module made."""
     run_examples(OBJECTS[name], name, FAMILIES[name])
@@ -88,7 +94,7 @@ def test_operations_are_among_them():
     assert {"wg.sin", "wg.matmul", "wg.special.erfc", "wg.hanning"} <= set(MADE)
 
 
-@pytest.mark.parametrize("name", OTHERS)
+@by_namespace(OTHERS)
 def test_examples_of_distributions_run(name):
     """An instance has the docstring of its class, whose examples `--doctest-modules` runs."""
     assert OBJECTS[name].__doc__ == type(OBJECTS[name]).__doc__
@@ -103,7 +109,7 @@ def public_methods(cls: type) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@by_namespace(CLASSES)
 def test_public_methods_have_docstrings(name):
     cls = CLASSES[name]
     bare = [method for method, value in public_methods(cls) if not (method.startswith("_") or inspect.getdoc(value))]

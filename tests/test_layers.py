@@ -10,6 +10,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from tests.sampling import by_operation
 
 PACKAGE = Path(__file__).parent.parent / "src" / "wengert"
 LAYERS = [
@@ -78,7 +79,7 @@ def folder_of(module: str) -> str:
     return parts[1] if parts[1] in LAYERS else ROOT[parts[1]]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+@by_operation("path", FILES, ids=[f"{folder_of(module_of(p))}-{p.relative_to(PACKAGE)}" for p in FILES])
 def test_imports_point_down(path):
     layer = folder_of(module_of(path)) or ROOT["__init__"]
     allowed = {*LAYERS, "cli"} if layer == "cli" else set(LAYERS[: LAYERS.index(layer) + 1])

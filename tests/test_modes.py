@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.oracle import random_weights, weighted
+from tests.sampling import by_operation
 from tests.test_table import SHAPES, case_arguments, live_arguments, op_of, sample
 
 import wengert as wg
@@ -19,6 +20,8 @@ from wengert.modes.forward import Dual
 from wengert.modes.tape import Leaf
 from wengert.modes.taylor import Jet, Run, Series
 from wengert.modes.tensor import Tensor
+
+pytestmark = pytest.mark.seconds(2)
 
 SMOOTH = [p for p in TABLE.values() if p.kind != "nondifferentiable"]
 
@@ -35,7 +38,7 @@ def problems():
             yield pytest.param(op_of(p, case.params), args, live_arguments(p, args), id=f"{p.name}-{i}")
 
 
-every_operation = pytest.mark.parametrize(("op", "args", "live"), list(problems()))
+every_operation = by_operation(("op", "args", "live"), problems())
 
 
 def directions(args, live, seed=2):

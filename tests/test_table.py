@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 from tests.operation_trials import SHAPES, case_arguments, live_arguments, op_of, sample, several
 from tests.oracle import assert_modes_agree, check_derivatives, random_weights, tape_gradients, weighted
+from tests.sampling import by_operation, each
 from tests.versions import needs_scipy
 
 import wengert as wg
 from wengert.core.primitive import TABLE, Primitive
+
+pytestmark = pytest.mark.seconds(6)  # what every operation stands on
 
 ELEMENTWISE = [p for p in TABLE.values() if p.kind == "elementwise"]
 OTHERS = [p for p in TABLE.values() if p.kind not in ("elementwise", "nondifferentiable")]
@@ -38,7 +41,7 @@ def cases_of(primitives: list[Primitive]) -> list:
 
 
 @by_name(ELEMENTWISE)
-@pytest.mark.parametrize("shapes", SHAPES.values(), ids=SHAPES)
+@each("shapes", SHAPES.values(), ids=SHAPES)
 def test_elementwise(primitive, shapes):
     args = sample(primitive, shapes)
     np.testing.assert_array_equal(op_of(primitive)(*map(wg.tensor, args)).numpy(), op_of(primitive)(*args))
@@ -82,6 +85,7 @@ def test_elementwise_complex(primitive):
     check_derivatives(op_of(primitive), args, live_arguments(primitive, args))
 
 
+SINGULAR = [pytest.param(p, at, id=f"{p.name}-{at}") for p in ELEMENTWISE for at in p.trial.singular]
 LATER = {"stdtrit": needs_scipy(1, 17)}
 
 
@@ -99,9 +103,7 @@ def test_singular_points(primitive, point):
     np.testing.assert_array_equal([g.item() for g in gradients], primitive.trial.singular[point])
 
 
-@pytest.mark.parametrize(
-    ("primitive", "point"), [pytest.param(p, at, id=f"{p.name}{at}") for p in ELEMENTWISE for at in p.trial.singular]
-)
+@by_operation(("primitive", "point"), SINGULAR)
 def test_singular_points_at_second_order_in_every_mode(primitive, point):
     args = [np.float64(v) for v in point]
     live = live_arguments(primitive, args)
@@ -111,9 +113,7 @@ def test_singular_points_at_second_order_in_every_mode(primitive, point):
 
 
 @pytest.mark.parametrize("direction", [1.0, 1j, 0.6 + 0.8j])
-@pytest.mark.parametrize(
-    ("primitive", "point"), [pytest.param(p, at, id=f"{p.name}{at}") for p in ELEMENTWISE for at in p.trial.singular]
-)
+@by_operation(("primitive", "point"), SINGULAR)
 def test_complex_singular_points_in_every_mode(primitive, point, direction):
     """Along a line through the point, the real and the imaginary part of the result."""
     try:
@@ -160,7 +160,7 @@ def test_kinks_at_second_order_in_every_mode(name, direction):
     assert_modes_agree(lambda s: KINKS[name](s * np.array(direction)), [np.float64(0.0)], 0, 0)
 
 
-@pytest.mark.parametrize(("primitive", "case"), cases_of(OTHERS))
+@by_operation(("primitive", "case"), cases_of(OTHERS))
 def test_cases(primitive, case):
     args = case_arguments(case)
     op = op_of(primitive, case.params)
@@ -170,7 +170,7 @@ def test_cases(primitive, case):
     check_derivatives(op, args, live)
 
 
-@pytest.mark.parametrize(("primitive", "case"), cases_of(OF_ANY_DTYPE))
+@by_operation(("primitive", "case"), cases_of(OF_ANY_DTYPE))
 def test_cases_in_other_dtypes(primitive, case):
     args = case_arguments(case)
     live = live_arguments(primitive, args)
@@ -188,7 +188,7 @@ def test_cases_in_other_dtypes(primitive, case):
         check_derivatives(op, args_complex, live)
 
 
-@pytest.mark.parametrize(
+@by_operation(
     ("primitive", "args", "params"),
     [
         *[pytest.param(p, sample(p, SHAPES["vector"]), p.trial.params, id=p.name) for p in ELEMENTWISE],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import shutil
@@ -17,6 +16,7 @@ import numpy as np
 
 import wengert as wg
 from wengert.core import tree
+from wengert.core.json_text import write_json
 from wengert.core.parallel import num_threads
 from wengert.explain.comparing.compare import compare
 from wengert.explain.explanation import Explanation, explain
@@ -147,7 +147,7 @@ def run_grad(given: argparse.Namespace) -> None:
     }
     if given.json:
         lists = {name: x.tolist() for name, x in gradients.items()}
-        show(json.dumps({"value": np.asarray(value).tolist(), "gradients": lists}))
+        show(write_json({"value": np.asarray(value).tolist(), "gradients": lists}))
         return
     rows = {"f": np.asarray(value)} | {f"df/d{name}": x for name, x in gradients.items()}
     width = max(map(len, rows))
@@ -214,7 +214,7 @@ def run_info(given: argparse.Namespace) -> None:
         note(f"Removed: {count_text(before.entries, 'compiled program')}, {before.bytes / 1e6:.1f} MB.")
     facts = describe_machine()
     if given.json:
-        show(json.dumps(facts))
+        show(write_json(facts))
         return
     kept, lanes = facts["cache"], facts["lanes"]
     rows = facts["versions"] | {

@@ -6,6 +6,8 @@ import pytest
 from tests.compat.run_programs import is_installed, run_in_process, stored_results
 from tests.compat.swapped_programs import check_program, compare, names_of
 
+pytestmark = pytest.mark.together("programs of autograd")  # they run in one process
+
 
 @pytest.mark.parametrize("name", names_of("autograd"))
 def test_a_program_has_the_results_of_autograd(name):

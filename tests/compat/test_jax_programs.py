@@ -12,6 +12,8 @@ import pytest
 from tests.compat.run_programs import is_installed, run_in_process, stored_results
 from tests.compat.swapped_programs import compare, names_of, results_on_layer
 
+pytestmark = pytest.mark.together("programs of jax")  # they run in one process
+
 
 def check_results(ours: dict[str, Any], theirs: dict[str, Any], name: str) -> None:
     assert "error" not in theirs, theirs["error"]

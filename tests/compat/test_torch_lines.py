@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.compat import torch_lines
+from tests.sampling import by_operation
 
 import wengert.compat.torch as layer
 
@@ -30,7 +31,7 @@ def compare(ours: Any, theirs: Any, line: str, single: bool = False) -> None:
         assert ours == theirs or ours != ours, line  # NaN
 
 
-@pytest.mark.parametrize("line", torch_lines.LINES)
+@by_operation("line", torch_lines.LINES, ids=[f"{k // 32}-{line}" for k, line in enumerate(torch_lines.LINES)])
 def test_line(line):
     with np.errstate(all="ignore"):
         ours, theirs = torch_lines.run_line(layer, line), EXPECTED[line]

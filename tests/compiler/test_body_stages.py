@@ -9,8 +9,9 @@ import pytest
 
 import wengert as wg
 from wengert.compiler.kernels import kernel
-from wengert.compiler.kernels.body_stages import BLOCK, FEWEST_BLOCKS, find_stages
+from wengert.compiler.kernels.body_stages import find_stages
 from wengert.compiler.machine.target import vector_lanes
+from wengert.core import machine
 
 RNG = np.random.default_rng(7)
 
@@ -32,6 +33,11 @@ def logistic(w, x):
 
 def numbers(n, dtype=float):
     return RNG.normal(size=n).astype(dtype)
+
+
+def vectors_with_stages():
+    """The vectors of the shortest loop with stages."""
+    return machine.current.min_blocks_of_stages * machine.current.vectors_of_stage_block
 
 
 def to_bytes(result):
@@ -79,7 +85,7 @@ def test_a_quotient_that_two_stages_need_is_kept(compile_anew):
 @pytest.mark.parametrize("special", [(), (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e3)], ids=["finite", "special"])
 @pytest.mark.parametrize("function", [expression, wg.value_and_grad(bell_sum)], ids=["map", "sum and map"])
 def test_stages_have_the_bits_of_one_loop(function, special, extra, dtype, compile_anew):
-    x = numbers(FEWEST_BLOCKS * BLOCK * vector_lanes(np.dtype(dtype).itemsize) + extra, dtype)
+    x = numbers(vectors_with_stages() * vector_lanes(np.dtype(dtype).itemsize) + extra, dtype)
     x[: len(special)] = special
     found, results = compile_anew(function, x)
     assert found
@@ -126,5 +132,5 @@ def test_a_long_chain_is_one_loop(compile_anew):
 
 
 def test_few_vectors_are_one_loop(compile_anew):
-    found, _ = compile_anew(expression, numbers(FEWEST_BLOCKS * BLOCK * vector_lanes(8) - 1))
+    found, _ = compile_anew(expression, numbers(vectors_with_stages() * vector_lanes(8) - 1))
     assert not found

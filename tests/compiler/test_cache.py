@@ -175,6 +175,13 @@ def test_folder_of_another_user(folder, monkeypatch):
         assert cache.load(KEY) is None
 
 
+def test_what_was_stored_under_another_key_is_discarded(folder):
+    cache.store("ff", b"other code")
+    only_file(folder).rename(folder / f"{KEY}.wengert")
+    assert cache.load(KEY) is None
+    assert not any(folder.iterdir())
+
+
 def entries(folder: Path) -> set[str]:
     return {path.stem for path in folder.iterdir()}
 
@@ -416,3 +423,27 @@ def test_a_cache_that_cannot_be_used_never_fails_a_compilation(tmp_path, filters
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("RuntimeWarning") == 2
     assert done.stderr.count(f"cannot be kept in {file}") == 1
+
+
+COMPILE = """
+import numpy as np, wengert as wg
+x = np.linspace(0.1, 1.0, 300_000)
+f = wg.compile(lambda x: np.exp(np.sin(x)).sum())
+assert abs(f(x) + f(x) - 2 * np.exp(np.sin(x)).sum()) < 1e-6  # the second call has a native entry
+print(f.report(x).is_warm)
+"""
+
+
+def test_foreign_content_under_the_keys_of_programs_is_replaced(folder):
+    def compile_in_process() -> str:
+        return subprocess.run(
+            [sys.executable, "-c", COMPILE], env=os.environ, capture_output=True, text=True, check=True, timeout=300
+        ).stdout
+
+    compile_in_process()
+    for path in list(folder.iterdir()):
+        cache.store(path.stem, b"not machine code")
+    assert compile_in_process() == "False\n"
+    assert len(entries(folder)) > 2
+    assert not [path for path in folder.iterdir() if b"not machine code" in path.read_bytes()]
+    assert compile_in_process() == "True\n"

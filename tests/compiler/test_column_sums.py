@@ -7,6 +7,7 @@ import pytest
 
 import wengert as wg
 from wengert.compiler.kernels import column_sums
+from wengert.core import machine
 
 RNG = np.random.default_rng(0)
 SHAPES = [(40, 64), (40, 65), (100, 127), (50, 1000), (65, 2049), (5, 40, 130), (4, 50, 200)]
@@ -48,7 +49,7 @@ def test_terms_are_added_in_the_order_of_rows(shape, dtype, blocks):
     axis = len(shape) - 2
     found = wg.compile(lambda x: np.sum(long_term(x), axis))(x)
     np.testing.assert_array_equal(found, add_rows(long_term(x), axis))
-    assert max(blocks, default=1) > 1 or shape[-1] * x.itemsize < column_sums.FAR
+    assert max(blocks, default=1) > 1 or shape[-1] * x.itemsize < machine.current.min_row_bytes_of_column_blocks
 
 
 @pytest.mark.parametrize("n", [64, 99, 515])

@@ -8,6 +8,7 @@ from itertools import chain, combinations
 import mpmath
 import numpy as np
 import pytest
+from tests.sampling import by_operation, each
 from tests.test_table import case_arguments, live_arguments, op_of, sample, several
 
 import wengert as wg
@@ -15,6 +16,8 @@ from wengert.compiler.forms.lowering import Instructions, lowering
 from wengert.compiler.simd.vector_functions import FUNCTIONS
 from wengert.core.infer import is_elementwise
 from wengert.core.primitive import TABLE
+
+pytestmark = pytest.mark.seconds(3)
 
 ELEMENTWISE = [p for p in TABLE.values() if is_elementwise(p)]
 OTHERS = [p for p in TABLE.values() if p.trial.cases and not is_elementwise(p)]
@@ -153,7 +156,7 @@ def assert_as_eager(primitive, args: list, compiled, eager) -> None:
             assert_same(found, expected, ulps=2, size=2.0 if primitive.name in AROUND_ZERO else 0.0)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@each("dtype", DTYPES, ids=DTYPES)
 @pytest.mark.parametrize("primitive", ELEMENTWISE, ids=lambda p: p.name)
 def test_elementwise_at_boundaries(primitive, dtype):
     args, eager = crossed(primitive, dtype), op_of(primitive)
@@ -171,7 +174,7 @@ def test_elementwise_at_boundaries(primitive, dtype):
 SMOOTH = [p for p in ELEMENTWISE if p.kind == "elementwise"]
 
 
-@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@each("dtype", ["f8", "f4"], ids=["f8", "f4"])
 @pytest.mark.parametrize("primitive", SMOOTH, ids=lambda p: p.name)
 def test_elementwise_inside_their_domain(primitive, dtype):
     for shapes in ([(23, 1), (41,), (1, 1)], [(), (), ()]):
@@ -186,7 +189,7 @@ def total(primitive, live: list[int]):
     return wg.grad(lambda *args: wg.real(op(*args)).sum(), tuple(live))
 
 
-@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@each("dtype", ["f8", "f4"], ids=["f8", "f4"])
 @pytest.mark.parametrize("primitive", SMOOTH, ids=lambda p: p.name)
 def test_gradients_of_elementwise(primitive, dtype):
     args = sample(primitive, [(7, 1), (9,), (1, 1)], np.dtype(dtype).type)
@@ -309,7 +312,7 @@ def assert_case(primitive, case, found, expected, dtype: str, tolerances: tuple[
         np.testing.assert_allclose(y, z, rtol=tolerance, atol=tolerance if y.dtype.kind in "fc" else 0, err_msg=what)
 
 
-@pytest.mark.parametrize(("primitive", "case"), cases())
+@by_operation(("primitive", "case"), cases())
 def test_cases(primitive, case):
     op, args = op_of(primitive, case.params), case_arguments(case)
     try:
@@ -363,7 +366,7 @@ def gradient_of_case(primitive, case):
 DIFFERENTIABLE = [c for c in cases() if c.values[0].kind != "nondifferentiable"]
 
 
-@pytest.mark.parametrize(("primitive", "case"), DIFFERENTIABLE)
+@by_operation(("primitive", "case"), DIFFERENTIABLE)
 def test_gradients_of_cases(primitive, case):
     g, args, _ = gradient_of_case(primitive, case)
     try:

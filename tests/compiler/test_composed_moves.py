@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.forms.composed_moves import FEWEST_BYTES, FEWEST_ELEMENTS, MOST_ELEMENTS, compose_moves
+from wengert.compiler.forms.composed_moves import compose_moves
+from wengert.core import machine
 from wengert.ops.indexing.subscripts import gather
 
 RNG = np.random.default_rng(0)
@@ -49,7 +50,9 @@ def gathers(f, *args) -> int:
 def test_gates_are_one_read(dtype, n):
     x = numbers(n, dtype) if dtype != "i8" else np.arange(n)
     f = wg.compile(lambda x: entangle(x, 4))
-    is_one_read = n >= FEWEST_ELEMENTS and 4 * x.itemsize >= FEWEST_BYTES
+    now = machine.current
+    is_long = 4 * x.itemsize >= now.min_bytes_moved_instead_of_gather
+    is_one_read = n >= now.min_elements_of_composed_moves and is_long
     assert gathers(lambda x: entangle(x, 4), x) == is_one_read
     assert (len(f.report(x).kernels) == 1) == (is_one_read or n == 32)
     np.testing.assert_array_equal(f(x).view("u1"), entangle(x, 4).view("u1"))
@@ -108,7 +111,8 @@ def test_joins_without_reshapes_are_no_passes():
 
 
 def test_long_arrays_have_no_table():
-    assert gathers(lambda x: entangle(x, 5), np.zeros(2 * MOST_ELEMENTS, np.complex128)) == 0
+    large = np.zeros(2 * machine.current.max_elements_of_composed_moves, np.complex128)
+    assert gathers(lambda x: entangle(x, 5), large) == 0
 
 
 def test_equal_moves_share_a_table():

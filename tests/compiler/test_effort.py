@@ -14,8 +14,8 @@ from tests.test_table import case_arguments, op_of, sample, several
 import wengert as wg
 from wengert.compiler.forms.prepare import prepare
 from wengert.compiler.machine.translation import FEW_PASSES, Level, object_code
-from wengert.compiler.program import module_text
 from wengert.compiler.program.program_writer import write_program
+from wengert.core import machine
 from wengert.core.infer import is_elementwise
 from wengert.core.primitive import TABLE
 from wengert.structure.sparse_derivatives import sparse_jacobian
@@ -83,12 +83,12 @@ def many_kernels(x):
     return x
 
 
-def test_an_effort_holds_for_all_modules(monkeypatch):
-    monkeypatch.setattr(module_text, "LONG", 100)
+def test_an_effort_holds_for_all_modules():
     x = np.linspace(-1.0, 1.0, 100)
-    assert levels(many_kernels, x) == {Level.QUICK, Level.USUAL}
-    assert levels(many_kernels, x, effort="fast") == levels(np.sin, x, effort="fast") == {Level.QUICK}
-    assert levels(many_kernels, x, effort="best") == levels(np.sin, x, effort="best") == {Level.WHOLE}
+    with machine.using(min_lines_of_long_program=100):
+        assert levels(many_kernels, x) == {Level.QUICK, Level.USUAL}
+        assert levels(many_kernels, x, effort="fast") == levels(np.sin, x, effort="fast") == {Level.QUICK}
+        assert levels(many_kernels, x, effort="best") == levels(np.sin, x, effort="best") == {Level.WHOLE}
 
 
 def test_few_passes_are_all_passes_with_the_best_effort():

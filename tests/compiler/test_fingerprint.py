@@ -85,25 +85,25 @@ def test_sources_that_change_after_the_import_are_not_those_that_run(package):
 def test_the_key_is_the_same_whether_the_cache_was_empty_or_not(tmp_path, monkeypatch):
     monkeypatch.setenv("WENGERT_CACHE_DIR", str(tmp_path / "cache"))
     first = fingerprint.CacheEntry("a", "b")
-    assert first.load() is None
+    assert first.load(bytes) is None
     first.store(b"code")
-    assert fingerprint.CacheEntry("a", "b").load() == b"code"
-    assert fingerprint.CacheEntry("a", "c").load() is None
+    assert fingerprint.CacheEntry("a", "b").load(bytes) == b"code"
+    assert fingerprint.CacheEntry("a", "c").load(bytes) is None
     host = fingerprint.machine_target()
     assert fingerprint.CacheEntry("a", "b").key(host) == first.key(host) != fingerprint.CacheEntry("a", "c").key(host)
     monkeypatch.setattr(fingerprint, "surroundings", lambda made_for: None)
     fingerprint.CacheEntry("d").store(b"code of sources that have changed")
-    assert fingerprint.CacheEntry("a", "b").load() is None
+    assert fingerprint.CacheEntry("a", "b").load(bytes) is None
     monkeypatch.undo()
     monkeypatch.setenv("WENGERT_CACHE_DIR", str(tmp_path / "cache"))
-    assert fingerprint.CacheEntry("d").load() is None
+    assert fingerprint.CacheEntry("d").load(bytes) is None
 
 
 def test_nothing_is_hashed_without_a_cache(monkeypatch):
     monkeypatch.setenv("WENGERT_CACHE_DIR", "off")
     monkeypatch.setattr(fingerprint, "known_contents", lambda modules: pytest.fail("the sources were hashed"))
     entry = fingerprint.CacheEntry("a")
-    assert entry.load() is None
+    assert entry.load(bytes) is None
     entry.store(b"code")
     assert entry.key(fingerprint.machine_target()) is None
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.core import machine
 
 ROWS = [64, 65, 71, 1000]
 COLUMNS = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 20, 33, 63]
@@ -129,3 +130,17 @@ def test_columns_of_batches_are_transposed_in_registers():
         np.testing.assert_allclose(f(x), (x @ x @ x).sum((-1, -2)), rtol=1e-9, atol=1e-9)
         single = x.astype(np.float32)
         np.testing.assert_allclose(f(single), (x @ x @ x).sum((-1, -2)), rtol=0, atol=2e-3 * n**2)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("k", [3, 5, 12])
+def test_the_order_of_a_product_does_not_depend_on_the_width_of_vectors(k, dtype):
+    rng = np.random.default_rng(k)
+    x, w = rng.normal(size=(101, 4, k)).astype(dtype), rng.normal(size=k).astype(dtype)
+    g = wg.grad(lambda w: (np.tanh(x[:, 0] @ w) ** 2).sum())
+    bits = set()
+    for width in (8, 16, 32, 64):
+        with machine.using(vector_bytes=width):
+            found = wg.compile(lambda x, w: np.einsum("abc,c->ba", x, w))(x, w), wg.compile(g)(w)
+        bits.add(b"".join(np.asarray(y).tobytes() for y in found))
+    assert len(bits) == 1

@@ -11,10 +11,11 @@ import pytest
 
 import wengert as wg
 from wengert.compiler.entry.entry import write_entry
-from wengert.compiler.entry.entry_signature import MOST_VALUES, EntrySignature
+from wengert.compiler.entry.entry_signature import EntrySignature
 from wengert.compiler.entry.entry_values import Argument
 from wengert.compiler.forms.prepare import prepare
 from wengert.compiler.program.program_writer import write_program
+from wengert.core import machine
 
 MANY = """
 import numpy as np, wengert as wg
@@ -67,15 +68,15 @@ def test_little_is_put_on_the_stack(name):
 
 
 def test_an_entry_puts_few_values_on_the_stack():
-    argument = Argument.of(1.0)
-    most = EntrySignature([argument] * (MOST_VALUES - 1), argument.spec)
+    argument, count = Argument.of(1.0), machine.current.max_values_of_native_entry
+    most = EntrySignature([argument] * (count - 1), argument.spec)
     assert most.fits
-    assert not EntrySignature([argument] * MOST_VALUES, argument.spec).fits
-    assert stack_bytes(write_entry(most)) <= 32 * MOST_VALUES
+    assert not EntrySignature([argument] * count, argument.spec).fits
+    assert stack_bytes(write_entry(most)) <= 32 * count
     tree = EntrySignature([[argument] * 50, {"a": (argument,) * 50}], {"b": argument.spec})
     assert tree.fits
-    assert stack_bytes(write_entry(tree)) <= 32 * MOST_VALUES
-    assert not EntrySignature([[[argument] * (MOST_VALUES - 2)]], argument.spec).fits
+    assert stack_bytes(write_entry(tree)) <= 32 * count
+    assert not EntrySignature([[[argument] * (count - 2)]], argument.spec).fits
 
 
 def test_programs_run_on_a_small_stack():

@@ -153,6 +153,14 @@ def test_a_wrong_number_of_threads_is_not_ignored():
         assert ctypes.c_int64.from_address(ctypes.addressof(LIMITS)).value == 5
 
 
+@pytest.mark.parametrize("n", [0, 2])
+def test_a_small_program_updates_an_empty_array(n):
+    z = numbers((n,))
+    sine, updated = wg.compile(lambda z: (wg.sin(z[:1]) + 1.0, z.at[0:0].set(1.0)))(wg.asarray(z))
+    np.testing.assert_allclose(sine, np.sin(z[:1]) + 1.0, rtol=1e-15)
+    np.testing.assert_array_equal(updated, z)
+
+
 TWO_USES = {
     "terms": lambda a, s, t: (a[s] ** 3).mean() + (a[t] ** 2).mean(),
     "difference": lambda a, s, t: ((a[s] - a[t]) ** 2).mean(),
@@ -192,6 +200,20 @@ def test_parts_of_a_scatter_along_a_loop_end_with_a_vector(dtype):
             np.testing.assert_array_equal(
                 wg.compile(lambda z, v: (z * 1.0).at[:, 0].add(v))(wg.asarray(z), v), expected
             )
+
+
+def test_the_order_of_additions_does_not_depend_on_the_width_of_vectors():
+    """The axis with lanes is the innermost loop: an axis of index arrays is not, if it would pass another one."""
+    rng = np.random.default_rng(5)
+    x, v, w = rng.normal(size=(5, 5)), *rng.normal(size=(2, 11, 5, 2))
+    i = rng.integers(0, 5, (2, 11))
+    f = lambda x, v, w, i: add_at(x, i, np.transpose(v * w, (2, 0, 1)))
+    bits = set()
+    for width in (8, 16, 32, 64):
+        for row in (1, 12):
+            with machine.using(threads=1, vector_bytes=width, min_row_elements_of_scatter=row):
+                bits.add(np.asarray(wg.compile(f)(x, v, w, i)).tobytes())
+    assert len(bits) == 1
 
 
 SHRUNKEN = {

@@ -12,6 +12,7 @@ import pytest
 
 import wengert
 from wengert.compiler.machine import cache, sources
+from wengert.core import machine
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +31,7 @@ def package(tmp_path, monkeypatch):
 
 def grow_older(monkeypatch) -> None:
     """Let a new process begin, a moment later."""
-    time.sleep(3 * sources.COARSE)
+    time.sleep(3 * machine.current.seconds_of_file_clock)
     monkeypatch.setattr(sources, "IMPORTED", time.time())
 
 

@@ -15,7 +15,7 @@ from wengert.compiler.machine.translation import FEW_PASSES, Level, Module, obje
 from wengert.compiler.program.program_writer import write_program
 from wengert.compiler.simd import vector_functions
 from wengert.compiler.simd.types import Type
-from wengert.core import parallel
+from wengert.core import machine, parallel
 
 ADD = """
 define i64 @add.{number}(i64 %x) nounwind {attributes} {{
@@ -37,9 +37,9 @@ def add(number: int, attributes: str = "") -> str:
 @pytest.mark.parametrize("attributes", ["", FEW_PASSES])
 def test_modules_are_translated_on_all_cores_in_their_order(monkeypatch, threads, attributes):
     monkeypatch.setenv("WENGERT_NUM_THREADS", threads)
-    monkeypatch.setattr(translation, "LONG_TEXT", 10)
     modules = [Module(add(i, attributes) * (i < 20), [*Level][i % len(Level)]) for i in range(21)]
-    codes = object_codes(modules)
+    with machine.using(min_characters_of_translation_thread=10):
+        codes = object_codes(modules)
     assert codes == [object_code(*module) for module in modules]
     loaded = Loaded(codes, {})
     for i in range(20):
@@ -76,8 +76,7 @@ def test_cold_functions_are_translated_as_they_are_unless_speed_is_all_that_coun
 
 def test_what_llvm_rejects_is_an_error_whichever_thread_met_it(monkeypatch):
     monkeypatch.setenv("WENGERT_NUM_THREADS", "2")
-    monkeypatch.setattr(translation, "LONG_TEXT", 10)
-    with pytest.raises(RuntimeError, match="parsing error"):
+    with machine.using(min_characters_of_translation_thread=10), pytest.raises(RuntimeError, match="parsing error"):
         object_codes([Module(add(i) if i else "define") for i in range(6)])
 
 

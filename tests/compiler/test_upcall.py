@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.program.program import SMALL
+from wengert.core import machine
 from wengert.core.primitive import TABLE
 from wengert.core.spec import Spec
 
+SMALL = machine.current.max_bytes_of_copied_operand
 SIZES = (5, SMALL // 8, SMALL // 8 + 1, 3 * SMALL)
 """Numbers of float64: copied, just so, and lent."""
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+import wengert.compat.jax.lax
 
 
 def traced_and_eager(f, *args):
@@ -199,3 +200,68 @@ class TestAssociative:
             wg.associative_scan(lambda a, b: a, (np.ones(2), np.ones(3)))
         with pytest.raises(TypeError, match="returned"):
             wg.associative_scan(lambda a, b: (a, b), np.ones(4))
+
+
+class Stop(Exception):
+    """Ends a loop of very many steps."""
+
+
+def test_a_known_range_is_not_allocated():
+    n = 10**11  # as an array, the range has 745 GiB
+
+    def stop(_, x):
+        steps.append(x)
+        if len(steps) == 3:
+            raise Stop
+        return x * 0.5
+
+    eager = [
+        lambda x: wg.fori_loop(0, n, stop, x),
+        wg.grad(lambda x: wg.fori_loop(0, n, stop, x)),
+        lambda x: wg.vmap(lambda y: wg.fori_loop(-n, n, stop, y))(np.ones(2) * x),
+        lambda x: wg.scan(lambda s, _: (stop(0, s), None), x, length=n),
+        lambda x: wg.scan(lambda s, _: (stop(0, s), None), x, length=n, reverse=True),
+    ]
+    for f in eager:
+        steps = []
+        with pytest.raises(Stop):
+            f(1.0)
+    body = lambda i, x: np.sin(x) + i
+    loops = [
+        lambda x: wg.fori_loop(0, n, body, x),
+        lambda x: wengert.compat.jax.lax.fori_loop(0, n, body, x),
+        lambda x: wg.checkpoint_loop(lambda x, i: body(i, x), x, n),
+    ]
+    for f in loops:
+        for g in (f, wg.vmap(f), wg.grad(lambda x, f=f: f(x).sum())):
+            assert wg.trace(g, np.ones(2)).stats().peak_memory is not None
+    assert wg.fori_loop(3, 7, lambda i, total: total * 10 + i, 0) == 3456
+    assert wg.fori_loop(7, 3, body, 2.0) == 2.0
+    assert wg.checkpoint_loop(lambda total, i: total * 10 + i, 0, np.int64(4)) == 123
+
+
+def test_functions_that_operations_hold_are_read():
+    def fold(x):
+        return x * x if x > 0 else np.sin(x)
+
+    ruled = wg.custom_vjp(fold)
+    ruled.defvjp(lambda x: (fold(x), x), lambda x, t: (t * (2.0 * x if x > 0 else np.cos(x)),))
+    pushed = wg.custom_jvp(fold)
+    pushed.defjvp(lambda x, t: (fold(x[0]), t[0] * (2.0 * x[0] if x[0] > 0 else np.cos(x[0]))))
+    functions = [fold]
+    held = [
+        wg.checkpoint(fold),
+        wg.checkpoint(fold, policy=lambda name: name == "sin"),
+        lambda x: wg.checkpoint_sequential([fold, fold, fold], 2, x),
+        ruled,
+        pushed,
+        lambda x: wg.cond(x > 0.5, functions[0], functions[0], x),
+        lambda x: wg.switch(0, [fold, fold], x),
+        lambda x: wg.map(functions[0], np.stack([x, -x])).sum(),
+        lambda x: wg.scan(wg.checkpoint(lambda s, y: (s + fold(y * x), None)), x, np.array([1.0, -1.0]))[0],
+    ]
+    for f in held:
+        for g in (f, wg.grad(f)):
+            compiled = wg.compile(g, effort="fast")
+            for x in (0.7, -0.7):
+                np.testing.assert_allclose(compiled(x), g(x), rtol=1e-14)

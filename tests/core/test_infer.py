@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from tests.sampling import by_operation, each
 
 import wengert as wg
 from wengert.core.infer import infer, is_elementwise
@@ -45,7 +46,7 @@ def test_elementwise(primitive):
 
 
 @pytest.mark.parametrize("primitive", [p for p in ELEMENTWISE if len(p.inputs) == 2], ids=lambda p: p.name)
-@pytest.mark.parametrize("number", [True, 2, 2.0, 2j], ids=["bool", "int", "float", "complex"])
+@each("number", [True, 2, 2.0, 2j])
 def test_python_numbers_promote_as_in_numpy(primitive, number):
     for dtype in DTYPES:
         array = np.ones((2, 1), dtype)
@@ -60,7 +61,7 @@ def case_arguments(case) -> list:
     return [rng.normal(size=a) if isinstance(a, tuple) else a for a in case.args]
 
 
-@pytest.mark.parametrize(
+@by_operation(
     ("primitive", "case"), [pytest.param(p, c, id=f"{p.name}-{k}") for p in OTHERS for k, c in enumerate(p.trial.cases)]
 )
 def test_the_rest_of_the_table(primitive, case):

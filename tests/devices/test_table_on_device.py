@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.compiler.targets.devices import DEVICE
 from tests.devices.table_walk import MODES, check, has_form, modes_of, trials
+from tests.sampling import by_operation
 
 import wengert as wg
 from wengert.core.device_calls import device_call
@@ -15,7 +16,7 @@ TRIALS = list(trials())
 
 
 def by_name(chosen):
-    return pytest.mark.parametrize("trial", chosen, ids=lambda trial: f"{trial.primitive.name}-{trial.name}")
+    return by_operation("trial", chosen, ids=[f"{trial.primitive.name}-{trial.name}" for trial in chosen])
 
 
 @pytest.mark.filterwarnings("ignore")

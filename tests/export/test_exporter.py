@@ -113,7 +113,7 @@ def test_formats(format, tmp_path):
 def test_code_needs_nothing_but_to_copy_and_clear_memory(tmp_path):
     functions = {
         "network": (wg.grad(loss), PARAMS, X),
-        "system": (np.linalg.solve, np.eye(20), np.ones(20)),
+        "equations": (np.linalg.solve, np.eye(20), np.ones(20)),
         "functions": (lambda x: (wg.special.erf(x), wg.special.gammaln(x), np.sin(x) ** x), X),
         "sums": (lambda x: np.cumsum(np.exp(x)), np.ones(5000)),
     }
@@ -303,6 +303,42 @@ def test_names_of_arguments_become_names_of_c(tmp_path):
     header = (tmp_path / "f.h").read_text()
     assert "const double *double_, const double *x_0, const double *x_0_2, const double *result," in header
     assert "double *result_int, double *result_a_b, void *arena)" in header
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_names_that_c_has_are_refused(format, tmp_path):
+    reasons = {
+        "the C library has it": ["memcpy", "gamma", "y0", "y0f", "cosl", "read", "index", "free", "int64_t", "std"],
+        "a word of C or C\\+\\+, or a macro": ["errno", "class", "_Bool", "typeof", "I", "NULL", "INT64_MAX", "assert"],
+        "begin with an underscore": ["_loss", "__loss"],
+        "a header or a library of C": ["math", "m", "stdint", "string"],
+    }
+    for reason, names in reasons.items():
+        for name in names:
+            with pytest.raises(ValueError, match=f"'{name}' cannot be the name .* because .*{reason}.*name='my_"):
+                wg.export(lambda x: 2.0 * x, 1.0, path=tmp_path / "new", name=name, format=format)
+
+    def gamma(x):
+        return 2.0 * x
+
+    with pytest.raises(ValueError, match="'gamma' cannot be the name"):
+        wg.export(gamma, 1.0, path=tmp_path / "new", format=format)
+    assert not (tmp_path / "new").exists()
+    assert wg.export(gamma, 1.0, path=tmp_path / "new", name="memories", format=format).name == "memories"
+
+
+@needs_gcc
+@pytest.mark.parametrize("format", ["library", "c"])
+def test_names_of_arguments_that_c_has(format, tmp_path):
+    def f(i, status, errno, gamma, y0, I, remove, a, A, fabs, i_):  # noqa: E741
+        return i + status * errno + gamma + y0 * I + remove + a + A.sum() + np.abs(fabs) * i_
+
+    arguments = [*np.arange(1.0, 9.0), np.ones(2), 0.5, 3.0]
+    made = wg.export(f, *arguments, path=tmp_path, format=format)
+    header = (tmp_path / "f.h").read_text()
+    assert "const double *errno_" in header
+    assert "#define F_A_SIZE 1\n#define F_A_2_SIZE 2\n" in header
+    np.testing.assert_allclose(run_example(made)["result"], f(*arguments), rtol=1e-15)
 
 
 def test_partial_functions_and_lambdas_have_names(tmp_path):

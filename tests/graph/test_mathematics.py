@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.sampling import by_operation
 from tests.test_table import CONSTANT, ELEMENTWISE, OTHERS, SHAPES, case_arguments, op_of, sample
 
 import wengert as wg
@@ -247,7 +248,7 @@ RENDERED = [
 ]
 
 
-@pytest.mark.parametrize(("primitive", "args", "params"), RENDERED)
+@by_operation(("primitive", "args", "params"), RENDERED)
 def test_every_operation_has_balanced_text(primitive, args, params):
     try:
         graph = trace(op_of(primitive, params), *args)

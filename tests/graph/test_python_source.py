@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.sampling import by_operation, each
 from tests.test_table import CONSTANT, ELEMENTWISE, OTHERS, SHAPES, case_arguments, op_of, sample, several
 
 import wengert as wg
@@ -45,8 +46,14 @@ def body(source: str) -> list[str]:
     [p for p in (*ELEMENTWISE, *CONSTANT) if p.trial.domain and not p.trial.cases and p.definition.spec is None],
     ids=lambda p: p.name,
 )
-@pytest.mark.parametrize("shapes", SHAPES.values(), ids=SHAPES)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+@each(
+    ("shapes", "dtype"),
+    [
+        pytest.param(shapes, dtype, id=f"{name} {dtype.__name__}")
+        for name, shapes in SHAPES.items()
+        for dtype in (np.float64, np.float32, np.complex128)
+    ],
+)
 def test_elementwise_operations(primitive, shapes, dtype):
     args = sample(primitive, shapes, dtype)
     try:
@@ -56,7 +63,7 @@ def test_elementwise_operations(primitive, shapes, dtype):
     check(op_of(primitive), *args)
 
 
-@pytest.mark.parametrize(
+@by_operation(
     ("primitive", "case"),
     [pytest.param(p, c, id=f"{p.name}-{k}") for p in (*OTHERS, *CONSTANT) for k, c in enumerate(p.trial.cases)],
 )

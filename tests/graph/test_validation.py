@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.sampling import by_operation
 from tests.test_table import ELEMENTWISE, OTHERS, SHAPES, case_arguments, op_of, sample
 
 import wengert as wg
@@ -27,7 +28,7 @@ def test_a_right_graph_is_returned():
     assert graph.validate() is graph
 
 
-@pytest.mark.parametrize(
+@by_operation(
     ("primitive", "args", "params"),
     [
         *[pytest.param(p, sample(p, SHAPES["broadcast"]), p.trial.params, id=p.name) for p in ELEMENTWISE],

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 from tests.oracle import tape_gradients
+from tests.sampling import by_operation
 from tests.test_table import SHAPES, case_arguments, live_arguments, sample, several
 
 import wengert as wg
@@ -22,6 +23,8 @@ from wengert.modes.tape import Leaf
 from wengert.modes.tensor import Tensor
 from wengert.ops.indexing.key import Hole, Index
 from wengert.transforms.vmap import vmap
+
+pytestmark = pytest.mark.seconds(1)
 
 B = 3
 RNG = np.random.default_rng(6)
@@ -57,7 +60,7 @@ def runs() -> list:
 
 
 RUNS = runs()
-every_operation = pytest.mark.parametrize(("primitive", "one", "many", "params"), RUNS)
+every_operation = by_operation(("primitive", "one", "many", "params"), RUNS)
 
 
 def mixtures(count: int) -> list[tuple[bool, ...]]:
@@ -150,7 +153,7 @@ def smooth(primitive):
     return primitive.kind != "nondifferentiable"
 
 
-SMOOTH = pytest.mark.parametrize(("primitive", "one", "many", "params"), [r for r in RUNS if smooth(r.values[0])])
+SMOOTH = by_operation(("primitive", "one", "many", "params"), [r for r in RUNS if smooth(r.values[0])])
 
 
 def gradient(f, live):

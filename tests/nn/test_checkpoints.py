@@ -10,6 +10,7 @@ from tests.nn.test_callbacks import Halving
 from tests.nn.training_parts import Momentum, Net, X, Y, batches, train
 
 import wengert as wg
+from wengert.nn.packing import pack_state, unpack_state
 
 
 class Interruption(Exception):
@@ -125,3 +126,26 @@ def test_a_callback_whose_state_cannot_be_kept(tmp_path):
 
     with pytest.raises(TypeError, match=r"training.callbacks.Odd-0.what is a object"):
         train(Net(), 1, callbacks=[Odd(), wg.nn.Checkpoint(tmp_path)])
+
+
+def test_the_index_names_no_file_elsewhere(tmp_path):
+    folder, elsewhere = tmp_path / "run", tmp_path / "elsewhere.safetensors"
+    train(Net(1), 1, callbacks=[wg.nn.Checkpoint(folder)])
+    index = json.loads((folder / "checkpoint.json").read_text())
+    (folder / index["weights"]).rename(elsewhere)
+    (folder / "link.safetensors").symlink_to(elsewhere)
+    for name in ("../elsewhere.safetensors", str(elsewhere), "run/../x", "..", ".", "", "link.safetensors", None, "\0"):
+        (folder / "checkpoint.json").write_text(json.dumps(index | {"weights": name}))
+        with pytest.raises(ValueError, match="in its own folder only"):
+            train(Net(1), 2, callbacks=[wg.nn.Checkpoint(folder, resume=True)])
+
+
+def test_numbers_that_are_not_finite_are_kept_in_valid_json(tmp_path):
+    numbers = {"losses": [1.0, np.inf, (-np.inf, np.float32(np.nan))]}
+    packed, arrays = pack_state(numbers)
+    text = json.dumps(packed, allow_nan=False)
+    assert repr(unpack_state(json.loads(text), arrays)) == "{'losses': [1.0, inf, (-inf, nan)]}"
+    train(Net(1), 1, callbacks=[lambda training: training.history.add({"score": np.nan}), wg.nn.Checkpoint(tmp_path)])
+    text = (tmp_path / "checkpoint.json").read_text()
+    json.loads(text, parse_constant=pytest.fail)
+    assert "nan" in text

@@ -15,6 +15,8 @@ from tools.site import reference
 
 import wengert as wg
 
+pytestmark = pytest.mark.together("site")  # it is built once
+
 
 @pytest.fixture(scope="module")
 def site(request, tmp_path_factory):

@@ -9,9 +9,12 @@ from tests.contrast import LOW_CONTRAST
 from tests.site.built_site import build_site
 from tools.site import screenshots
 
-pytestmark = pytest.mark.skipif(
-    screenshots.CHROMIUM is None, reason="The browser tests need Chromium: apt-get install chromium"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        screenshots.CHROMIUM is None, reason="The browser tests need Chromium: apt-get install chromium"
+    ),
+    pytest.mark.together("site"),
+]
 
 
 @pytest.fixture(scope="module")

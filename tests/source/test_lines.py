@@ -4,6 +4,7 @@ import argparse
 import ast
 import collections
 import functools
+import importlib
 import inspect
 import textwrap
 import types
@@ -11,8 +12,8 @@ import types
 import numpy as np
 import pytest
 
+from wengert.source.finding import find_node, parse_function
 from wengert.source.lines import source_blocks
-from wengert.source.reading import find_node, parse_function
 
 
 # fmt: off
@@ -57,7 +58,7 @@ def functions_of(module):
 
 def inspected(f):
     lines, first = inspect.getsourcelines(f.__code__)
-    return parse_function(f, textwrap.dedent("".join(lines)), first)
+    return parse_function(f, "".join(lines), first)
 
 
 @pytest.mark.parametrize("module", [argparse, textwrap, collections, inspect, np.lib._function_base_impl])
@@ -69,7 +70,7 @@ def test_quick_lines_give_the_same_tree(module):
         if found is not None:
             assert ast.dump(found, include_attributes=True) == ast.dump(expected, include_attributes=True)
         first, *_ = source_blocks(f)
-        quick += parse_function(f, textwrap.dedent("".join(first[0])), first[1]) is not None
+        quick += parse_function(f, "".join(first[0]), first[1]) is not None
     assert quick >= 0.9 * len(functions)
 
 
@@ -90,3 +91,43 @@ def test_no_source():
     namespace = {}
     exec("def f(x):\n    return x", namespace)
     assert find_node(namespace["f"]) is None
+
+
+def test_the_lambda_itself_of_several_on_one_line():
+    table = {"+": lambda x, y: x + y, "*": lambda x, y: x * y, "-": lambda x, y: (lambda z: x - z)(y), "/": lambda x, y: (lambda z: x / z)(y)}  # fmt: skip  # noqa: E501  # one line is what is tested
+    for sign, f in table.items():
+        assert f"x {sign}" in ast.unparse(find_node(f))
+    inner = (lambda: lambda x: x + 1)()
+    assert ast.unparse(find_node(inner).body[0]) == "return x + 1"
+    pair = (lambda x: -0.0 * x), (lambda x: 0.0 * x), (lambda x: 0 * x)
+    assert [ast.unparse(find_node(f).body[0]) for f in pair] == ["return -0.0 * x", "return 0.0 * x", "return 0 * x"]
+
+
+def test_a_file_that_has_changed_is_not_read(tmp_path, monkeypatch):
+    path = tmp_path / "edited.py"
+    path.write_text("def f(x):\n    return x + 1\n\n\ng = lambda x: x + 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    edited = importlib.import_module("edited")
+    assert find_node(edited.f) is not None
+    assert find_node(edited.g) is not None
+    path.write_text("def f(x):\n    return x - 111\n\n\ng = lambda x: x - 111\n")
+    assert find_node(edited.f) is None
+    assert find_node(edited.g) is None
+
+
+class Scaled:
+    __factor = 2.0
+
+    def scale(self):
+        def scaled(x):
+            """A string
+  of its own indentation."""  # fmt: skip
+            return self.__factor * x
+
+        return scaled
+
+
+def test_private_names_and_strings_of_functions_inside_methods():
+    text = ast.unparse(find_node(Scaled().scale()))
+    assert "self._Scaled__factor" in text
+    assert "\n  of its own" in text

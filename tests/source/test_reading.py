@@ -191,3 +191,8 @@ def test_a_lambda_on_the_line_of_its_function_is_not_that_function():
     def slope(x): return wg.grad(lambda x: np.sin(x) * x)(x)  # fmt: skip  # noqa: E704  # a function on one line is what is tested
 
     np.testing.assert_allclose(wg.compile(slope)(1.0), slope(1.0), rtol=1e-15)
+
+
+def test_each_lambda_of_a_line_is_compiled_as_itself():
+    table = {"sum": lambda x, y: x + y if x > 0 else y, "product": lambda x, y: x * y if x > 0 else y}  # fmt: skip
+    assert [wg.compile(f)(3.0, 4.0) for f in table.values()] == [7.0, 12.0]

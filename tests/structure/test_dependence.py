@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.sampling import by_operation
 from tests.test_table import (
     ELEMENTWISE,
     OTHERS,
@@ -102,7 +103,7 @@ def test_elementwise_second_order(primitive, scope):
     assert_covers(sets_of(gradient, args, live, scope), differences(gradient, args, live), 1e-4)
 
 
-@pytest.mark.parametrize(("primitive", "case"), cases_of(OTHERS))
+@by_operation(("primitive", "case"), cases_of(OTHERS))
 @SCOPES
 def test_cases(primitive, case, scope):
     args = smooth(primitive, case_arguments(case))
@@ -111,7 +112,7 @@ def test_cases(primitive, case, scope):
     assert_covers(sets_of(op, args, live, scope), differences(op, args, live))
 
 
-@pytest.mark.parametrize(("primitive", "case"), cases_of(OTHERS))
+@by_operation(("primitive", "case"), cases_of(OTHERS))
 def test_cases_second_order(primitive, case):
     args = smooth(primitive, case_arguments(case))
     live = live_arguments(primitive, args)

@@ -10,12 +10,14 @@ from tools.fuzz.__main__ import main
 from tools.fuzz.differences import slope
 from tools.fuzz.forms import AUXILIARIES
 from tools.fuzz.generate import generate
+from tools.fuzz.machines import check_machines, generate_for_machines
 from tools.fuzz.oracles import Difference, check_by_differences, check_compiled, check_eager, examine
 from tools.fuzz.programs import Input, Program, Statement
 from tools.fuzz.shrink import shrink
 from tools.fuzz.statements import CASES, CONSTANT, ELEMENTWISE, UNKNOWN_SHAPE
 
 from wengert.compiler.forms.lowering import lowering, on_floats
+from wengert.compiler.kernels.scatters import ScatterWriter
 from wengert.core.primitive import TABLE, restore_axes
 from wengert.core.rule_calls import caller
 
@@ -32,6 +34,37 @@ def test_programs_that_assign_to_what_they_capture(index):
     program = generate(12, index, state=True)
     assert "global c0" in program.source
     assert not examine(program, Counter()), program.script("tests")
+
+
+def test_some_programs_on_shrunken_machines():
+    for index in range(5):
+        program = generate_for_machines(12, index)
+        assert not examine(program, Counter(), [check_machines]), program.script("tests")
+
+
+def test_it_finds_a_race_and_the_machine_that_has_it(monkeypatch):
+    """A thread that adds rows outside of its range is found, and fields that do not matter are dropped."""
+    monkeypatch.setenv("WENGERT_CACHE_DIR", "off")
+    monkeypatch.setattr(ScatterWriter, "is_in_range", lambda self, unit: unit >= unit)
+    rng = np.random.default_rng(3)
+    texts = ["v0 = np.tanh(x0 @ k0)", "v1 = v0[k1] * v0[k2]"]
+    program = Program(
+        (0, 3),
+        [Input("x0", [rng.normal(size=(12, 3))] * 3)],
+        constants={"k0": rng.normal(size=(3, 16)), "k1": rng.integers(0, 12, 40), "k2": rng.integers(0, 12, 40)},
+        statements=[Statement("test", f"v{k}", text) for k, text in enumerate(texts)],
+        result="total(v1)",
+        records=tuple(
+            {"threads": count, "min_operations_per_thread": 1, "min_operations_to_wake": 1, "looks_before_sleep": 9}
+            for count in (1, 2)
+        ),
+    )
+    found = examine(program, Counter(), [check_machines])
+    assert found
+    small, found = shrink(program, found)
+    assert [record["threads"] for record in small.records] == [2]
+    assert "looks_before_sleep" not in found[0].message
+    assert "machine.using(threads=2, " in small.script("")
 
 
 def test_a_program_is_a_function_of_its_seed():
@@ -136,7 +169,8 @@ def test_command(monkeypatch, capsys):
     assert main() == 0
     assert "2 programs, 0 with differences" in capsys.readouterr().out
     monkeypatch.setattr("sys.argv", ["fuzz", "--seed", "12", "--programs", "1", "--start", "5", "--no-shrink"])
-    monkeypatch.setattr("tools.fuzz.work.examine", lambda program, counts: [Difference("tape", "one is not two")])
+    found = [Difference("tape", "one is not two")]
+    monkeypatch.setattr("tools.fuzz.work.examine", lambda program, counts, checks: found)
     assert main() == 1
     out = capsys.readouterr().out
     assert "one is not two" in out

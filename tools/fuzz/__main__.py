@@ -21,6 +21,12 @@ def options() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1, help="processes (1)")
     parser.add_argument("--without", default="", help="families of statements to leave out, e.g. captured,integers")
     parser.add_argument("--state", action="store_true", help="programs that assign to the tensors that they capture")
+    parser.add_argument(
+        "--machines", action="store_true", help="programs of gathers and scatters, on shrunken machines"
+    )
+    parser.add_argument(
+        "--vectors", action="store_true", help="on machines: the same bits for all widths of vectors, too"
+    )
     parser.add_argument("--no-shrink", action="store_true", help="print failing programs as they are")
     return parser.parse_args()
 

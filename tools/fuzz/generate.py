@@ -61,7 +61,14 @@ def generate(seed: int, index: int, without: Collection[str] = (), state: bool =
         scope.enter(argument.name, [argument.at(point) for point in range(POINTS)])
     for c in program.captured:
         scope.enter(c.name, [c.values[point % 2] for point in range(POINTS)])
-    families = {family: makers for family, makers in FAMILIES.items() if family not in without}
+    grow(scope, {family: makers for family, makers in FAMILIES.items() if family not in without})
+    finish(program, scope, state)
+    return program
+
+
+def grow(scope: Scope, families: dict[str, tuple]) -> None:
+    """Add statements of some families."""
+    program = scope.program
     makers = [(family, maker) for family, (weight, *some) in families.items() for maker in some for _ in range(weight)]
     wanted = scope.number(3, 12)
     for _ in range(10 * wanted):
@@ -73,8 +80,6 @@ def generate(seed: int, index: int, without: Collection[str] = (), state: bool =
         except NoStatement:
             continue
         scope.add(family, text)
-    finish(program, scope, state)
-    return program
 
 
 def finish(program: Program, scope: Scope, state: bool) -> None:

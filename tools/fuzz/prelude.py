@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
+from wengert.core import machine
 from wengert.core.primitive import TABLE
+from wengert.ops.indexing.updates import At as at  # also for plain arrays
 
-__all__ = ["case", "changed", "fit", "laid_out", "np", "op", "total", "wg", "within"]
+__all__ = ["at", "case", "changed", "fit", "laid_out", "machine", "np", "op", "total", "wg", "within"]
 
 
 def op(name: str) -> Any:

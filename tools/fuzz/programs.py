@@ -62,6 +62,8 @@ class Program:
     updates: tuple[list[str], list[str]] = ([], [])
     """Lines that assign to captured tensors, before and after the statements."""
     result: str = "0.0"
+    records: tuple[dict[str, int], ...] = ()
+    """Fields of the machine record, for each of the machines on which it is compiled."""
 
     @property
     def families(self) -> set[str]:
@@ -122,6 +124,7 @@ class Program:
             [Statement(s.family, s.target, s.text.replace("float32", "float64")) for s in self.statements],
             self.updates,
             self.result,
+            self.records,
         )
 
     def script(self, check: str) -> str:
@@ -132,16 +135,21 @@ class Program:
             f"{c.name} = wg.tensor({literal(c.values[0])}, requires_grad={c.requires_grad})" for c in self.captured
         ]
         lines += ["", "", self.source, ""]
-        for point in range(POINTS):
+        for point in range(1 if self.records else POINTS):
             arguments = [f"laid_out({literal(i.values[point])}, {i.layout!r})" for i in self.inputs]
             lines.append(f"point{point} = [{', '.join(arguments)}]")
         if self.captured:
             others = ", ".join(literal(c.values[1]) for c in self.captured)
             lines.append(f"# later: changed([{', '.join(c.name for c in self.captured)}], [{others}])")
-        return (
-            "\n".join([f"# python -m tools.fuzz --seed {self.seed[0]} --only {self.seed[1]}   ({check})", *lines])
-            + "\n"
-        )
+        option = ""
+        if self.records:
+            option = " --machines"
+            fields = [", ".join(f"{name}={value}" for name, value in record.items()) for record in self.records]
+            lines += ["", f"g = wg.value_and_grad(f, {tuple(self.live)})", "print(g(*point0))"]
+            for some in fields:
+                lines += [f"with machine.using({some}):", "    print(wg.compile(g)(*point0))"]
+        command = f"python -m tools.fuzz{option} --seed {self.seed[0]} --only {self.seed[1]}"
+        return "\n".join([f"# {command}   ({check})", *lines]) + "\n"
 
 
 def literal(a: np.ndarray) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,14 @@ from tools.fuzz import prelude
 from tools.fuzz.programs import POINTS, Program, Statement
 
 LARGE = 1e3
-MANY = 64
-"""A result with larger numbers, or with more of them, is not kept."""
+"""A result with larger numbers is not kept."""
 
 
 class Scope:
     """The values that a program has so far, at every point, from which the next statement chooses."""
 
-    def __init__(self, program: Program, rng: np.random.Generator):
-        self.program, self.rng = program, rng
+    def __init__(self, program: Program, rng: np.random.Generator, max_elements: int = 64):
+        self.program, self.rng, self.max_elements = program, rng, max_elements
         names = {name: getattr(prelude, name) for name in prelude.__all__}
         self.points: list[dict[str, Any]] = [dict(names) for _ in range(POINTS)]
         self.names: list[str] = []
@@ -52,7 +52,7 @@ class Scope:
 
     def constant(self, a: np.ndarray) -> str:
         """The name of a new plain array that the program captures."""
-        name = f"k{len(self.program.constants)}"
+        name = next(name for k in count() if (name := f"k{k}") not in self.program.constants)
         self.program.constants[name] = a
         for point in self.points:
             point[name] = a
@@ -67,7 +67,6 @@ class Scope:
     def add(self, family: str, text: str) -> bool:
         """Run a statement at every point; it stays if it runs and its result is of a moderate size."""
         target = self.target
-        constants = dict(self.program.constants)
         code = compile(text, "<statement>", "exec")
         try:
             with prelude.quiet():
@@ -75,18 +74,24 @@ class Scope:
                 for trial in trials:
                     exec(code, trial)
             values = [trial[target] for trial in trials]
-            if not all(is_moderate(v) for v in values) or len({(v.shape, v.dtype) for v in values}) > 1:
+            if (
+                not all(is_moderate(v, self.max_elements) for v in values)
+                or len({(v.shape, v.dtype) for v in values}) > 1
+            ):
                 raise NoStatement(text)
         except Exception:
-            used = {name: a for name, a in self.program.constants.items() if name in constants}
-            self.program.constants = {
-                name: a for name, a in used.items() if any(name in s.text for s in self.program.statements)
-            }
+            self.forget_constants()
             return False
         self.program.statements.append(Statement(family, target, text))
+        self.forget_constants()
         self.unused = [n for n in self.unused if n not in words(text)]
         self.enter(target, values)
         return True
+
+    def forget_constants(self) -> None:
+        """Drop the arrays that no statement uses."""
+        used = {word for s in self.program.statements for word in words(s.text)}
+        self.program.constants = {name: a for name, a in self.program.constants.items() if name in used}
 
 
 class NoStatement(Exception):
@@ -97,8 +102,8 @@ def words(text: str) -> set[str]:
     return set("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
 
 
-def is_moderate(v: Any) -> bool:
+def is_moderate(v: Any, max_elements: int) -> bool:
     a = v.detach().numpy() if isinstance(v, wg.Tensor) else v
-    if not isinstance(a, np.ndarray | np.generic) or a.size > MANY:
+    if not isinstance(a, np.ndarray | np.generic) or a.size > max_elements:
         return False
     return a.dtype.kind in "biufc" and bool(np.all(np.isfinite(a))) and bool(np.all(np.abs(a) < LARGE))

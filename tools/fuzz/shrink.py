@@ -15,6 +15,7 @@ def smaller(program: Program) -> Iterator[Program]:
     """Programs with one part less."""
     yield from with_less_code(program)
     yield from with_less_data(program)
+    yield from with_simpler_machines(program)
 
 
 def with_less_code(program: Program) -> Iterator[Program]:
@@ -51,6 +52,18 @@ def with_less_data(program: Program) -> Iterator[Program]:
             yield replace(program, inputs=program.inputs[:k] + program.inputs[k + 1 :])
         if argument.layout != "plain":
             yield replace(program, inputs=[replace(a, layout="plain") if a is argument else a for a in program.inputs])
+
+
+def with_simpler_machines(program: Program) -> Iterator[Program]:
+    """Programs for a machine less, or for machines with some fields, or one field, of this computer."""
+    records = program.records
+    for k in range(len(records) if len(records) > 1 else 0):
+        yield replace(program, records=records[:k] + records[k + 1 :])
+    names = sorted({name for record in records for name in record} - {"threads"})
+    halves = [names[: len(names) // 2], names[len(names) // 2 :]] if len(names) > 3 else []
+    for some in [*halves, *([name] for name in names)]:
+        fewer = [{name: value for name, value in record.items() if name not in some} for record in records]
+        yield replace(program, records=tuple(fewer))
 
 
 def shrink(program: Program, differences: list[Difference], tries: int = 150) -> tuple[Program, list[Difference]]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from tools.fuzz.generate import generate
-from tools.fuzz.oracles import Difference, examine
+from tools.fuzz.machines import check_machines, generate_for_machines
+from tools.fuzz.oracles import Difference, Run, examine
 from tools.fuzz.programs import Program
 from tools.fuzz.shrink import shrink
 
@@ -16,9 +17,13 @@ from tools.fuzz.shrink import shrink
 def work(task: tuple[int, argparse.Namespace]) -> tuple[int, Counter[str], Program | None, list[Difference]]:
     index, chosen = task
     counts: Counter[str] = Counter()
-    program = generate(chosen.seed, index, chosen.without.split(","), chosen.state)
+    checks: Sequence[Callable[[Run], None]] = ()
+    if chosen.machines:
+        program, checks = generate_for_machines(chosen.seed, index, chosen.vectors), [check_machines]
+    else:
+        program = generate(chosen.seed, index, chosen.without.split(","), chosen.state)
     counts.update(f"statements: {s.family}" for s in program.statements)
-    differences = examine(program, counts)
+    differences = examine(program, counts, checks)
     if differences and not chosen.no_shrink:
         program, differences = shrink(program, differences)
     return index, counts, program if differences or chosen.only is not None else None, differences

@@ -8,6 +8,7 @@ from typing import Any
 from wengert.core import tree
 from wengert.core.errors import user_error
 from wengert.core.primitive import as_operand
+from wengert.modes import recording
 from wengert.ops.shape.joining import concatenate, stack
 from wengert.ops.shape.rearranging import flip
 from wengert.ops.shape.reshaping import moveaxis, reshape
@@ -27,6 +28,7 @@ def associative_scan(f: Callable[[Any, Any], Any], xs: Any, reverse: bool = Fals
     >>> associative_scan(np.multiply, np.array([1.0, 2.0, 3.0, 4.0]))
     array([ 1.,  2.,  6., 24.])
     """
+    f = recording.as_read(f)
     leaves, structure = tree.flatten(xs)
     parts = [moveaxis(as_operand(x), axis, 0) for x in leaves]
     lengths = sorted({x.shape[0] for x in parts})

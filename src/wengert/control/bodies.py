@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.control.residuals import choose_residuals, find_late, find_needed
+from wengert.core import machine
 from wengert.core.array import Array
 from wengert.core.definition import Definition
 from wengert.core.errors import GradientError, user_error
@@ -257,6 +258,9 @@ def pull_body(
         return Pulled(Graph(inputs, primal), backward, uses, live_out)
     at_hand = {node for node, is_free in zip(inputs, free or [True] * len(inputs), strict=True) if is_free}
     return split_passes(inputs, primal, cotangents, results, live_out, at_hand, rewrite)
+
+
+machine.on_change(pull_body.cache_clear)
 
 
 def split_passes(

@@ -81,6 +81,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
 
 def choose(index: Any, functions: Sequence[Callable[..., Any]], operands: tuple[Any, ...], what: str) -> Any:
     """The result of one of the functions."""
+    functions = [recording.as_read(f) for f in functions]
     leaves, structure = tree.flatten(operands)
     if not is_in_trace([index, *leaves]) and not is_batched(index):
         return functions[int(index)](*operands)

@@ -50,9 +50,9 @@ def checkpoint(f: Callable[P, R], policy: Policy | None = None, **foreign: Never
     @wraps(f)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         if not recording.is_recording():
-            return f(*args, **kwargs)
+            return recording.as_read(f)(*args, **kwargs)
         call = Checkpoint(name, (args, kwargs), policy)
-        call.function = lambda args, kwargs: f(*args, **kwargs)
+        call.function = lambda args, kwargs: recording.as_read(f)(*args, **kwargs)
         return call(CHECKPOINT)
 
     return checkpointed
@@ -86,7 +86,7 @@ def chain(functions: Sequence[Callable[..., Any]]) -> Callable[[Any], Any]:
 
     def segment(x: Any) -> Any:
         for f in functions:
-            x = f(x)
+            x = recording.as_read(f)(x)
         return x
 
     return segment

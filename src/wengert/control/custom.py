@@ -22,6 +22,7 @@ from wengert.core import kinds, tree
 from wengert.core.array import UFUNCS, Array
 from wengert.core.errors import GradientError, TrackedValueError, user_error
 from wengert.core.levels import is_own, new_level
+from wengert.modes import recording
 from wengert.modes.forward import Dual, zeros_like
 from wengert.modes.tensor import Tensor
 
@@ -59,8 +60,9 @@ class Custom:
 
         call = self.make_call(live)
         if not call.has_values:
-            return tree.map(lambda y: match_given(y, (args, kwargs)), self.f(*bound.args, **bound.kwargs))
-        call.function = lambda *live: self.f(*whole(*live), **bound.kwargs)
+            out = recording.as_read(self.f)(*bound.args, **bound.kwargs)
+            return tree.map(lambda y: match_given(y, (args, kwargs)), out)
+        call.function = lambda *live: recording.as_read(self.f)(*whole(*live), **bound.kwargs)
         call.bind_rule(whole, tuple([bound.args[i] for i in nondiff]), bound.kwargs)
         return call(self.primitive)
 
@@ -164,7 +166,7 @@ class JvpCall(CustomCall):
         keywords: dict[str, Any],  # noqa: ARG002  # the same
     ) -> None:
         rule = self.rule
-        self.rule = lambda primals, tangents: rule(*constants, primals, tangents)
+        self.rule = lambda primals, tangents: recording.as_read(rule)(*constants, primals, tangents)
 
     def tangents(self, t: Sequence[Any]) -> tuple[Any, ...]:
         """Tangents in the structure of the arguments."""
@@ -249,8 +251,8 @@ class VjpCall(CustomCall):
         self, whole: Callable[..., tuple[Any, ...]], constants: tuple[Any, ...], keywords: dict[str, Any]
     ) -> None:
         forward, backward = self.forward, self.backward
-        self.forward = lambda *args: forward(*whole(*args), **keywords)
-        self.backward = lambda residuals, t: backward(*constants, residuals, t)
+        self.forward = lambda *args: recording.as_read(forward)(*whole(*args), **keywords)
+        self.backward = lambda residuals, t: recording.as_read(backward)(*constants, residuals, t)
 
     def close(self) -> None:
         arrays = list(self.arrays)

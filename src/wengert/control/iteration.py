@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -53,6 +54,7 @@ def scan(
     >>> partial_sums
     array([1., 3., 6.])
     """
+    f = recording.as_read(f)
     states, structure = tree.flatten(init)
     slices, slice_structure = tree.flatten(xs)
     states, slices = [as_operand(s) for s in states], [as_operand(x) for x in slices]
@@ -97,8 +99,10 @@ def checkpoint_loop(step: Callable[..., Any], state: Any, n: int, *args: Any, sn
         raise user_error(ValueError, f"checkpoint_loop needs n >= 0 and snapshots >= 1, not {n} and {snapshots}")
     if not n:
         return state
+    step, n = recording.as_read(step), operator.index(n)
     plan = Segments(1, snapshots or max(1, n.bit_length()))
-    return scan(lambda state, k: (step(state, k, *args), None), state, np.arange(n), checkpoint=plan)[0]
+    advance = lambda carry, _: ((carry[0] + 1, step(carry[1], carry[0], *args)), None)
+    return scan(advance, (np.int64(0), state), length=n, checkpoint=plan)[0][1]
 
 
 def is_batched(x: Any) -> bool:
@@ -139,11 +143,14 @@ def run_steps(
     f: Callable[..., Any], state: Any, slices: Sequence[Any], structure: tree.Structure, n: int, reverse: bool
 ) -> tuple[Any, Any]:
     """The loop as Python runs it."""
-    rows: list[Any] = [None] * n
+    rows: list[Any] = []  # of steps that have outputs: the others need no memory
     for i in reversed(range(n)) if reverse else range(n):
         state, y = f(state, tree.unflatten(structure, [x[i] for x in slices]))
-        rows[i], result = tree.flatten(y)
-    return state, tree.unflatten(result, [stack(column) for column in zip(*rows, strict=True)])
+        row, result = tree.flatten(y)
+        if row:
+            rows.append(row)
+    ordered = reversed(rows) if reverse else rows
+    return state, tree.unflatten(result, [stack(column) for column in zip(*ordered, strict=True)])
 
 
 def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
@@ -154,6 +161,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     >>> while_loop(lambda x: x < 100.0, lambda x: x * 2.0, 3.0)
     192.0
     """
+    cond_fun, body_fun = recording.as_read(cond_fun), recording.as_read(body_fun)
     states, structure = tree.flatten(init_val)
     if not is_in_trace(states):
         state = init_val
@@ -196,9 +204,10 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
     >>> fori_loop(0, 5, lambda i, total: total + i, 0)
     np.int64(10)
     """
+    body_fun = recording.as_read(body_fun)
     if isinstance(lower, int | np.integer) and isinstance(upper, int | np.integer):
-        steps = np.arange(lower, max(lower, upper))
-        return scan(lambda state, i: (body_fun(i, state), None), init_val, steps)[0]
+        advance = lambda carry, _: ((carry[0] + 1, body_fun(carry[0], carry[1])), None)
+        return scan(advance, (np.int64(lower), init_val), length=max(0, int(upper) - int(lower)))[0][1]
     return while_loop(
         lambda carry: carry[0] < upper, lambda carry: (carry[0] + 1, body_fun(carry[0], carry[1])), (lower, init_val)
     )[1]
@@ -210,4 +219,5 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
     >>> map(lambda x: x * 2.0, np.array([1.0, 2.0]))
     array([2., 4.])
     """
+    f = recording.as_read(f)
     return scan(lambda _, x: ((), f(x)), (), xs)[1]

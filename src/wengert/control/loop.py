@@ -8,6 +8,7 @@ states, one on a batch, or, for the gradient, one that keeps what the rules need
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -78,18 +79,24 @@ def run_loop(*operands: Any, body: Graph, condition: Graph | None, shape: Shape)
     else:
         count = shape.length
     constants, states, sequences = shape.split(operands)
-    rows: dict[int, Any] = {}
-    for i in shape.indices(int(count)) if condition is None else iter(lambda: len(rows), None):
+    specs = specs_of(body.outputs)[shape.states :]
+    columns: list[list[Any]] = [[] for _ in specs]
+    done = 0
+    for i in shape.indices(int(count)) if condition is None else itertools.count():
         if condition is not None and not condition.run([*constants, *states])[0]:
             break
         outs = body.run([*constants, *states, *[x[i] for x in sequences]])
-        states, rows[i] = outs[: shape.states], outs[shape.states :]
+        states = outs[: shape.states]
+        for column, y in zip(columns, outs[shape.states :], strict=True):
+            column.append(y)
+        done += 1
     xp = numpy_of(*operands)
+    step = -1 if shape.reverse else 1
     outputs = [
-        np.stack([as_row(xp, rows[i][k]) for i in range(len(rows))]) if rows else xp.empty((0, *spec.shape), spec.dtype)
-        for k, spec in enumerate(specs_of(body.outputs)[shape.states :])
+        np.stack([as_row(xp, y) for y in column[::step]]) if column else xp.empty((0, *spec.shape), spec.dtype)
+        for column, spec in zip(columns, specs, strict=True)
     ]
-    steps = () if condition is None else (np.int64(len(rows)),)
+    steps = () if condition is None else (np.int64(done),)
     return (*map(as_operand, states), *outputs, *steps)
 
 

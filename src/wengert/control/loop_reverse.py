@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from wengert.control.bodies import Live, Pulled, gain_history, gradient_primitive, pull_body, specs_of, trace_body
 from wengert.control.loop import Loop
 from wengert.control.snapshots import Snapshots
+from wengert.core import machine
 from wengert.core.levels import is_own, strip_level
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
@@ -38,6 +39,9 @@ def split_body(body: Graph, live: Live, first: int, last: int, recompute: bool) 
     states = [pulled.forward.inputs[i] for i in pulled.uses if first <= i < last]
     forward = Graph(pulled.forward.inputs, [*outputs[:n], *outputs[n + len(constants) :], *states])
     return Passes(forward, pulled)
+
+
+machine.on_change(split_body.cache_clear)
 
 
 def passes_of(loop: Loop, live: Live) -> Passes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count
-from math import comb
+from math import comb, isqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,9 +37,11 @@ def next_snapshot(length: int, spare: int) -> int:
 
 def binomial_table(length: int, snapshots: int) -> np.ndarray:
     """comb(c + r, c) for c up to `snapshots` and all r that `next_snapshot` needs, at most `length`."""
-    runs = next(r for r in count(1) if comb(2 + r, 2) >= length)
-    rows = [[min(comb(c + r, c), length) for r in range(runs + 1)] for c in range(snapshots + 1)]
-    return np.array(rows, np.int64)
+    runs = 1 + isqrt(2 * length)  # comb(2 + runs, 2) >= length
+    rows = [np.ones(runs + 1)]
+    for _ in range(snapshots):  # comb(c + r, c) is the sum of comb(c - 1 + s, c - 1) for s up to r
+        rows.append(np.minimum(np.cumsum(rows[-1]), length))
+    return np.stack(rows).astype(np.int64)
 
 
 class Snapshots:

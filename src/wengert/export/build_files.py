@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from wengert.compiler.machine.target import Target
-from wengert.export.interface import Interface, Parameter
+from wengert.export.c_names import is_in_library
+from wengert.export.interface import Interface, Parameter, unused_name
 
 MOST_NUMBERS = 4096
 """An example has so many numbers as text; more are computed."""
@@ -60,7 +61,7 @@ def write_example(
 
 def write_c_example(interface: Interface, arena: int, values: Sequence[np.ndarray], file: str) -> str:
     """A program in C that calls the function once, and prints all numbers of the results."""
-    name = interface.name
+    name, interface = interface.name, with_free_names(interface)
     arguments = ", ".join([*[p.name for p in (*interface.inputs, *interface.outputs)], "arena" if arena else "0"])
     computed = [
         line
@@ -94,6 +95,14 @@ def write_c_example(interface: Interface, arena: int, values: Sequence[np.ndarra
             "",
         ]
     )
+
+
+def with_free_names(interface: Interface) -> Interface:
+    """The interface with names of parameters that the example may have for arrays: none that it, or <stdio.h>, uses."""
+    used = {p.name for p in (*interface.inputs, *interface.outputs)}
+    is_used = lambda name: name in ("i", "status") or is_in_library(name)
+    free = lambda p: p._replace(name=unused_name(f"{p.name}_", used)) if is_used(p.name) else p
+    return interface._replace(inputs=tuple(map(free, interface.inputs)), outputs=tuple(map(free, interface.outputs)))
 
 
 def define_array(p: Parameter, value: np.ndarray) -> str:

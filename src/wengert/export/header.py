@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.compiler.program.failures import FAILURES
 from wengert.compiler.program.program import FIRST_FAILURE, NO_MEMORY, RAISED
-from wengert.export.interface import Interface, Parameter, Sparse
+from wengert.export.interface import Interface, Parameter, Sparse, unused_name
 
 WIDTH = 100
 FAILED_ROUTINE = "a matrix is singular, or not positive definite"
@@ -36,8 +36,9 @@ def write_sizes(interface: Interface, arena: int) -> Iterator[str]:
     """The numbers of elements, and the bytes of the arena, as macros."""
     prefix = interface.name.upper()
     yield f"#define {prefix}_ARENA {arena} /* bytes */"
+    taken: set[str] = set()
     for p in (*interface.inputs, *interface.outputs):
-        yield f"#define {prefix}_{p.name.upper()}_SIZE {p.length}"
+        yield f"#define {prefix}_{unused_name(p.name.upper(), taken)}_SIZE {p.length}"
 
 
 def write_prototype(interface: Interface, name: str | None = None) -> str:

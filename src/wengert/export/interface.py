@@ -11,6 +11,7 @@ import numpy as np
 from wengert.core.errors import user_error
 from wengert.core.spec import Spec
 from wengert.core.tree import LEAF, Structure, leaf_paths
+from wengert.export.c_names import check_name, is_reserved
 from wengert.graph.graph import Graph
 from wengert.structure.coloring import Coloring
 from wengert.structure.patterns import Pattern
@@ -26,21 +27,6 @@ C_TYPES = {
     "b1": ("uint8_t", 1),
 }
 """The type of C for each dtype, and how many of it an element is: complex numbers are two."""
-
-RESERVED = frozenset(
-    (
-        *("alignas", "alignof", "and", "and_eq", "arena", "asm", "auto", "bitand", "bitor", "bool", "break", "case"),
-        *("catch", "char", "class", "compl", "const", "constexpr", "const_cast", "continue", "decltype", "default"),
-        *("delete", "do", "double", "dynamic_cast", "else", "enum", "explicit", "export", "extern", "false", "float"),
-        *("for", "friend", "goto", "if", "inline", "int", "long", "main", "mutable", "namespace", "new", "noexcept"),
-        *("not", "not_eq", "nullptr", "operator", "or", "or_eq", "private", "protected", "public", "register"),
-        *("reinterpret_cast", "restrict", "return", "short", "signed", "sizeof", "static", "static_assert"),
-        *("static_cast", "struct", "switch", "template", "this", "thread_local", "throw", "true", "try", "typedef"),
-        *("typeid", "typename", "typeof", "union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t"),
-        *("while", "xor", "xor_eq"),
-    )
-)
-"""Words that cannot be names in C or C++, and the name of the last parameter."""
 
 
 class Parameter(NamedTuple):
@@ -85,9 +71,8 @@ def make_interface(
     """The interface of the graph of a function, whose arrays have these `names` among its arguments."""
     python_name = getattr(f, "__name__", type(f).__name__)
     assert graph.result is not None
-    if name is not None:
-        check_name(name)
     chosen = name if name is not None else as_identifier(python_name.replace("<lambda>", "function"))
+    check_name(chosen)
     paths = list(leaf_paths(graph.result))
     labels = [f"result{path}" if path else "result" for path in paths]
     given = [path or f"x{i}" for i, path in enumerate(names)]
@@ -111,14 +96,6 @@ def make_interface(
     return Interface(chosen, summary_of(f, chosen), inputs, outputs, graph.result, sparse)
 
 
-def check_name(name: str) -> None:
-    """Refuse names that C cannot have."""
-    if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name in RESERVED:
-        raise user_error(
-            ValueError, f"{name!r} cannot be the name of a function in C", "Use letters, digits and underscores."
-        )
-
-
 def as_identifier(path: str) -> str:
     """A name in C: `params['w'][0]` is `params_w_0`.
 
@@ -127,7 +104,7 @@ def as_identifier(path: str) -> str:
     """
     word = re.sub(r"\W+", "_", path, flags=re.ASCII).strip("_") or "x"
     word = f"_{word}" if word[0].isdigit() else word
-    return f"{word}_" if word in RESERVED else word
+    return f"{word}_" if is_reserved(word) else word
 
 
 def unused_name(name: str, taken: set[str]) -> str:

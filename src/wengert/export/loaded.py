@@ -62,7 +62,7 @@ def find_description(path: Path) -> tuple[Path, dict[str, Any]]:
         known = json.loads(found[0].read_text())
         written = found[0].with_name(known["file"])
         file = written if path.is_dir() or path == found[0] else path
-    except (json.JSONDecodeError, KeyError, TypeError):
+    except (KeyError, TypeError, ValueError):  # no JSON, or a file elsewhere
         raise user_error(ValueError, f"{found[0]} does not describe an export") from None
     return file, known
 

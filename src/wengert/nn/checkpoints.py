@@ -82,7 +82,7 @@ class Checkpoint(Callback):
         save(self.folder / rest, {name: a for name, a in arrays.items() if name.removeprefix(TENSORS) not in named})
         index = {"weights": weights, "state": rest, "training": packed}
         partial = self.folder / (INDEX + ".partial")
-        partial.write_text(json.dumps(index, indent=1))
+        partial.write_text(json.dumps(index, indent=1, allow_nan=False))
         os.replace(partial, self.folder / INDEX)
         for old in (*self.folder.glob("weights-*.safetensors"), *self.folder.glob("state-*.safetensors")):
             if old.name not in (weights, rest):
@@ -91,8 +91,20 @@ class Checkpoint(Callback):
     def read(self) -> Any:
         """The state in the folder."""
         index = json.loads((self.folder / INDEX).read_text())
-        weights = {TENSORS + name: array for name, array in load(self.folder / index["weights"]).items()}
-        return unpack_state(index["training"], weights | load(self.folder / index["state"]))
+        weights, state = [self.named_file(index[key]) for key in ("weights", "state")]
+        named = {TENSORS + name: array for name, array in load(weights).items()}
+        return unpack_state(index["training"], named | load(state))
+
+    def named_file(self, name: Any) -> Path:
+        """The file of the folder that the index names; an error if that would be a file elsewhere."""
+        is_name = isinstance(name, str) and name == Path(name).name != "" and "\0" not in name
+        if not is_name or (self.folder / name).resolve().parent != self.folder.resolve():  # "..", or a link
+            raise user_error(
+                ValueError,
+                f"{self.folder / INDEX} names the file {name!r}, and a checkpoint has files in its own folder only",
+                "Use a checkpoint that you trust, or start without resume=True.",
+            )
+        return self.folder / name
 
     def state_dict(self) -> dict[str, Any]:
         return {"best": self.best}

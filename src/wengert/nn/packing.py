@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ from wengert.core.array import Array
 from wengert.core.errors import user_error
 
 ARRAY = "__array__"
+NUMBER = "__number__"
 PAIRS = "__pairs__"
 TUPLE = "__tuple__"
 
@@ -39,7 +41,9 @@ def pack(value: Any, path: str, arrays: dict[str, np.ndarray]) -> Any:
         arrays[path] = value
         return {ARRAY: path}
     if isinstance(value, np.generic):
-        return value.item()
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {NUMBER: repr(value)}
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise user_error(
@@ -61,6 +65,8 @@ def unpack_state(packed: Any, arrays: Mapping[str, np.ndarray]) -> Any:
         return packed
     if packed.keys() == {ARRAY}:
         return arrays[packed[ARRAY]]
+    if packed.keys() == {NUMBER}:
+        return float(packed[NUMBER])
     if packed.keys() == {TUPLE}:
         return tuple(unpack_state(part, arrays) for part in packed[TUPLE])
     if packed.keys() == {PAIRS}:

@@ -6,15 +6,14 @@ import ast
 import functools
 import inspect
 import os
-import textwrap
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from wengert.source import runtime
 from wengert.source.calls import REPLACEMENTS
-from wengert.source.lines import source_blocks
+from wengert.source.finding import find_node, future_flags, inner_codes
 from wengert.source.memory import is_users_module
 from wengert.source.rewriting import GENERATED, Rewriter, is_readable
 from wengert.source.syntax import RUNTIME, arguments, at, load
@@ -85,7 +84,6 @@ def read_code(f: types.FunctionType) -> Reading | None:
     node = None if f.__code__.co_flags & kinds else find_node(f)
     if node is None or not is_readable(node):
         return None
-    mangle(node, f.__qualname__)
     rewriter = Rewriter(lambda expression: library_function(expression, f))
     new = rewriter.function(node)
     if not rewriter.has_changed:
@@ -101,21 +99,6 @@ def read_code(f: types.FunctionType) -> Reading | None:
     return Reading(new, rename(code, f.__name__, f.__qualname__))
 
 
-def inner_codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    """The codes of the functions inside of a function."""
-    for part in code.co_consts:
-        if isinstance(part, types.CodeType):
-            yield part
-            yield from inner_codes(part)
-
-
-def future_flags(f: types.FunctionType) -> int:
-    """The flags of `from __future__` imports that a function was compiled with."""
-    import __future__
-
-    return f.__code__.co_flags & __future__.annotations.compiler_flag
-
-
 def rename(code: types.CodeType, name: str, qualname: str) -> types.CodeType:
     """Code in which branches and steps have the name of the function that they are parts of, as in tracebacks."""
     constants = []
@@ -126,97 +109,6 @@ def rename(code: types.CodeType, name: str, qualname: str) -> types.CodeType:
             part = rename(part, name, qualname) if is_part else rename(part, own, f"{qualname}.<locals>.{own}")
         constants.append(part)
     return code.replace(co_consts=tuple(constants), co_name=name, co_qualname=qualname)
-
-
-def find_node(f: types.FunctionType) -> ast.FunctionDef | None:
-    """The syntax tree of a function, with the line numbers of its file; None if there is no source."""
-    if any("(" in name for name in f.__code__.co_names):
-        return None  # a formula, whose text is not Python
-    try:
-        found = (parse_function(f, textwrap.dedent("".join(lines)), first) for lines, first in source_blocks(f))
-        return next((node for node in found if node is not None), None)
-    except (OSError, TypeError):
-        return None
-
-
-def parse_function(f: types.FunctionType, text: str, first: int) -> ast.FunctionDef | None:
-    """The syntax tree of a function from its lines, the first of this number; None if they are not its own."""
-    before = "\n" * (first - 1)  # so that the numbers of lines are right
-    if f.__code__.co_name == "<lambda>":
-        return find_lambda(f, text, before)
-    try:
-        node = ast.parse(before + text).body[0]
-    except (SyntaxError, IndexError):
-        return None
-    if not isinstance(node, ast.FunctionDef) or node.name != f.__code__.co_name:
-        return None
-    node.decorator_list = []
-    return node
-
-
-def find_lambda(f: types.FunctionType, text: str, before: str) -> ast.FunctionDef | None:
-    """The syntax tree of a lambda, as a function; None if it cannot be told from others on its line."""
-    module = parse_part(text, before)
-    if module is None:
-        return None
-    found = [
-        node
-        for node in ast.walk(module)
-        if isinstance(node, ast.Lambda)
-        and [a.arg for a in node.args.args] == list(f.__code__.co_varnames[: f.__code__.co_argcount])
-        and same_code(node, f)
-    ]
-    if len({ast.dump(node) for node in found}) != 1:
-        return None
-    node = found[0]
-    body: list[ast.stmt] = [ast.copy_location(ast.Return(node.body), node.body)]
-    return ast.copy_location(ast.FunctionDef("function", node.args, body, []), node)
-
-
-def same_code(node: ast.Lambda, f: types.FunctionType) -> bool:
-    """Whether a lambda in the source is the function, as its names and constants say."""
-    expression = ast.Expression(ast.copy_location(ast.Lambda(node.args, node.body), node))
-    compiled = compile(expression, "<lambda>", "eval", dont_inherit=True)
-    (code,) = [part for part in compiled.co_consts if isinstance(part, types.CodeType)]
-    mine = {*code.co_names, *code.co_freevars}
-    theirs = {*f.__code__.co_names, *f.__code__.co_freevars}
-    constants = lambda c: {repr(x) for x in c.co_consts if not isinstance(x, types.CodeType)}
-    return mine == theirs and constants(code) == constants(f.__code__)
-
-
-def parse_part(text: str, before: str) -> ast.Module | None:
-    """The syntax tree of lines that may be part of a statement, after empty ones."""
-    stripped = text.strip()
-    for candidate in (stripped, f"({stripped})", f"({stripped.rstrip(',')})", stripped.rstrip(":") + ": pass"):
-        try:
-            return ast.parse(before + candidate)
-        except SyntaxError:
-            continue
-    start = stripped.find("lambda")
-    for end in range(len(stripped), start, -1):
-        try:
-            return ast.parse(f"{before}({stripped[start:end]})")
-        except SyntaxError:
-            continue
-    return None
-
-
-def mangle(node: ast.FunctionDef, qualname: str) -> None:
-    """Write private names of a class as the compiler does: `self.__x` is `self._C__x`."""
-    parts = qualname.split(".")
-    if len(parts) < 2 or parts[-2] == "<locals>":
-        return
-    prefix = "_" + parts[-2].lstrip("_")
-    for part in ast.walk(node):
-        if isinstance(part, ast.Attribute) and is_private(part.attr):
-            part.attr = prefix + part.attr
-        elif isinstance(part, ast.Name) and is_private(part.id):
-            part.id = prefix + part.id
-
-
-def is_private(name: str) -> bool:
-    """Whether the compiler mangles a name inside a class."""
-    return name.startswith("__") and not name.endswith("__")
 
 
 def hide_frames(error: Exception) -> None:

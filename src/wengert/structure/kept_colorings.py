@@ -5,7 +5,6 @@ To colour a pattern of thousands of entries, in several orders, takes longer tha
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import pickle
 
@@ -18,10 +17,9 @@ def load_or_color(pattern: Pattern, by: str) -> Coloring:
     from wengert.compiler.machine.fingerprint import CacheEntry  # LLVM is loaded when something is compiled
 
     kept = CacheEntry("coloring", hash_pattern(pattern), by)
-    stored = kept.load()
+    stored = kept.load(lambda stored: Coloring(*pickle.loads(stored)))
     if stored is not None:
-        with contextlib.suppress(Exception):  # whatever cannot be read is coloured again
-            return Coloring(*pickle.loads(stored))
+        return stored
     found = color(pattern, by)
     kept.store(pickle.dumps((found.kind, found.columns, found.rows)))
     return found

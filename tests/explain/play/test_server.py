@@ -113,3 +113,14 @@ def test_requests_for_more_than_formulas_are_messages(request_):
 def test_values_are_kept_and_new_variables_start_at_one():
     found = formulas.answer({"formula": "x * y + sum(w)", "values": {"x": 2.0, "w": [1.0, 2.0], "old": 3.0}})
     assert found["values"] == {"x": 2.0, "y": 1.0, "w": [1.0, 2.0]}
+
+
+def test_numbers_that_are_not_finite_are_valid_json_in_both_directions(server):
+    given = {"x": "NaN", "y": [1.0, "-Infinity"], "z": "Infinity"}
+    response, text = post(server, {"formula": "x + sum(y) + z + log(0*x)", "values": given})
+    found = json.loads(text, parse_constant=pytest.fail)  # which a browser would refuse
+    assert found["values"] == given
+    assert "page" in found
+    server.start = START | {"values": {"x1": float("nan"), "x2": [float("inf")]}}
+    _, frame = ask(server)
+    assert '"values":{"x1":"NaN","x2":["Infinity"]}' in frame

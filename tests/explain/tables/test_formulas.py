@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 from tests.explain.textbook import running
+from tests.sampling import by_operation
 from tests.test_modes import problems
 from tests.test_table import SHAPES, by_name, live_arguments, op_of, sample
 
@@ -252,7 +253,7 @@ def test_the_evaluation_of_formulas_can_fail():
     assert evaluated("v̄1 · (v0 // 3)", names) != evaluated("v̄1 · v0 // 3", names)
 
 
-@pytest.mark.parametrize(("op", "args", "live"), list(problems()))
+@by_operation(("op", "args", "live"), problems())
 def test_every_operation_prints_in_every_form(op, args, live):
     def f(*given):
         full = list(args)

@@ -243,7 +243,7 @@ EDGES = {
     "flags_not": (choose_by_flag, np.array([-0.2, -0.9, 0.1]), np.bool_(True)),
     "theta": (angle_named_theta, draw(3)),
     "empty": (lambda x, y: (x + 1.0, np.concatenate([x, y]), wg.sum(x), x @ x), np.empty(0), draw(3)),
-    "close": (
+    "nearby": (
         lambda x, y: (np.isclose(x, y), np.isclose(x, y, equal_nan=True), np.all(np.isclose(x, y))),
         np.array([1.0, np.inf, np.nan, np.inf, 2.0, 1.0]),
         np.array([1.0 + 1e-9, np.inf, np.nan, -np.inf, 2.1, np.inf]),

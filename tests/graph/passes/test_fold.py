@@ -4,12 +4,12 @@ from hypothesis import given, settings
 from tests.graph.passes.programs import SPECIAL, assert_same_bits, names, programs
 
 import wengert as wg
-from wengert.core import native
+from wengert.core import machine, native
 from wengert.core.primitive import TABLE
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Input, make_constant, make_operation
-from wengert.graph.passes.fold import ALLOWANCE, fold
+from wengert.graph.passes.fold import fold
 from wengert.transforms.tracing import trace
 
 
@@ -93,7 +93,7 @@ def test_constants_do_not_grow_without_bound():
     data_node = outputs[0].args[0]
     graph = Graph([], [make_operation(out.primitive, [data_node]) for out in outputs])
     after = fold(graph)
-    assert sum(c.nbytes for c in after.constants) <= 2 * data.nbytes + ALLOWANCE
+    assert sum(c.nbytes for c in after.constants) <= 2 * data.nbytes + machine.current.max_bytes_of_folded_constants
     assert names(after) == names(graph)
     assert_same_bits(graph.evaluate(), after.evaluate())
 

@@ -3,8 +3,9 @@ import pytest
 from tests.graph.passes.programs import names
 
 import wengert as wg
+from wengert.core import machine
 from wengert.graph.passes import optimize
-from wengert.graph.passes.joins import MOST_PIECES, join_pieces
+from wengert.graph.passes.joins import join_pieces
 
 X = np.linspace(-1.0, 1.0, 12)
 PAIRS, TABLE = X.reshape(2, 2, 3), X.reshape(4, 3)
@@ -34,10 +35,10 @@ def test_sums_of_pieces(name):
 
 def test_many_pieces_are_joined_in_groups():
     """The operands of one operation are limited, so that the time of the pass is proportional to the program."""
-    x = np.linspace(1.0, 2.0, 2 * MOST_PIECES)
+    x = np.linspace(1.0, 2.0, 2 * machine.current.max_joined_pieces)
     graph = wg.trace(wg.grad(lambda x: sum([x[i] ** 2 for i in range(len(x))])), x)
     after = join_pieces(graph).validate()
-    assert max(len(node.args) for node in after.operations) == MOST_PIECES
+    assert max(len(node.args) for node in after.operations) == machine.current.max_joined_pieces
     np.testing.assert_array_equal(after.evaluate(x), graph.evaluate(x))
 
 

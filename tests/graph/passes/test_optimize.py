@@ -6,6 +6,7 @@ import pytest
 from hypothesis import assume, given, settings
 from tests.counted_calls import assert_linear
 from tests.graph.passes.programs import SPECIAL, assert_close, assert_ordered, assert_same_bits, names, programs
+from tests.sampling import by_operation
 from tests.test_table import SHAPES, case_arguments, op_of, sample
 
 import wengert as wg
@@ -78,7 +79,7 @@ def table():
             yield pytest.param(op_of(p, case.params), case_arguments(case), id=f"{p.name}-{i}")
 
 
-@pytest.mark.parametrize(("op", "args"), list(table()))
+@by_operation(("op", "args"), table())
 def test_every_operation_stays_right(op, args):
     try:
         graph = trace(op, *args)

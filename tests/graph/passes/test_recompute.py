@@ -4,8 +4,9 @@ from hypothesis import strategies as st
 from tests.graph.passes.programs import assert_ordered, assert_same_bits, names
 
 import wengert as wg
+from wengert.core import machine
 from wengert.core.spec import Spec
-from wengert.graph.passes.recompute import WORTHWHILE, peak, recompute
+from wengert.graph.passes.recompute import peak, recompute
 from wengert.transforms.tracing import trace
 
 N = 1 << 17
@@ -77,7 +78,7 @@ def test_what_would_keep_its_operands_is_kept():
 
 
 def test_small_programs_are_left_alone():
-    graph = trace(far_apart, Spec((WORTHWHILE // 64,), np.dtype(float)))
+    graph = trace(far_apart, Spec((machine.current.min_peak_bytes_of_recomputation // 64,), np.dtype(float)))
     assert recompute(graph) is graph
 
 

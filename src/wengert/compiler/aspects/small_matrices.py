@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wengert.compiler.forms.lowering import LARGEST_TRIANGLE, MatrixFunction
+from wengert.compiler.forms.lowering import MatrixFunction
 from wengert.compiler.small_matrices import eigenvalues, elimination, reflections, triangles
 from wengert.graph.ir import Operation
 
@@ -60,21 +60,21 @@ DET_SIGN = MatrixFunction(elimination.write_det_sign, elimination_flops, core=0)
 CHOLESKY = MatrixFunction(
     triangles.write_cholesky,
     lambda node: order(node) ** 3 // 6 + 16 * order(node),
-    largest=LARGEST_TRIANGLE,
+    is_triangle=True,
     may_fail=ALWAYS,
 )
 CHOLESKY_PULL = MatrixFunction(
     triangles.write_cholesky_pull,
     lambda node: order(node) ** 3 // 3 + 16 * order(node),
     operands=2,
-    largest=LARGEST_TRIANGLE,
+    is_triangle=True,
     in_double=False,
 )
 SOLVE_TRIANGULAR = MatrixFunction(
     triangles.write_solve_triangular,
     lambda node: order(node) ** 2 * node.shape[-1] // 2 + 16 * order(node),
     operands=2,
-    largest=LARGEST_TRIANGLE,
+    is_triangle=True,
     in_double=False,
     may_fail=lambda node: not node.params["unit_diagonal"],
 )

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.call.captures import Captures
-from wengert.compiler.entry.entry_signature import MOST_STATES, Constant, EntrySignature, Nothing
+from wengert.compiler.entry.entry_signature import Constant, EntrySignature, Nothing
 from wengert.compiler.entry.entry_values import Argument, is_native_dtype
 from wengert.compiler.entry.program_state import StateUse
 from wengert.compiler.machine.native import LOCK, NO_TARGETS, NativeProgram, load_or_compile
 from wengert.compiler.machine.translation import Effort
+from wengert.core import machine
 from wengert.core.array import Array
 from wengert.core.constant_key import constant_key
 from wengert.core.devices import ARRAY_CLASSES, DeviceArray
@@ -206,7 +207,8 @@ class Signature:
 
     def entry_signature(self) -> EntrySignature | None:
         """The arguments and the result of the native entry; None if there is none."""
-        if self.arguments is None or not self.is_lasting or len(self.uses()) > MOST_STATES:
+        has_room = len(self.uses()) <= machine.current.max_states_of_native_entry
+        if self.arguments is None or not self.is_lasting or not has_room:
             return None
         if not all(is_native_dtype(node.dtype) for node in (*self.graph.inputs, *self.graph.outputs)):
             return None

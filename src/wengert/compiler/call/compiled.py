@@ -323,7 +323,7 @@ INSTALLED: WeakSet[Compiled] = WeakSet()
 """The functions that have native entries."""
 
 
-@machine.watch
+@machine.on_change
 def forget_entries() -> None:
     """Let the next calls look for programs again: those that the entries run were made for another machine record."""
     for compiled in list(INSTALLED):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby
 
-from wengert.compiler.entry.entry_code import UNROLLED, EntryCode
+from wengert.compiler.entry.entry_code import EntryCode
 from wengert.compiler.entry.entry_signature import ArgumentTree, Constant, EntrySignature
 from wengert.compiler.entry.entry_values import Argument
 from wengert.compiler.entry.python_objects import dtype_name, python_symbol
 from wengert.compiler.simd.lanes import Lanes
 from wengert.compiler.simd.types import BOOL, I64, PTR
+from wengert.core import machine
 from wengert.core.spec import Spec
 
 
@@ -52,7 +53,7 @@ class ArgumentReader:
         i = 0
         for is_array, group in groupby(trees, is_array_argument):
             run = list(group)
-            if is_array and len(run) > UNROLLED:
+            if is_array and len(run) > machine.current.max_unrolled_arrays_of_entry:
                 self.read_arrays(
                     self.code.offset(given, i, PTR), [tree.spec for tree in run if isinstance(tree, Argument)]
                 )

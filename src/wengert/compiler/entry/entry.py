@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiler.entry.argument_reader import ArgumentReader
-from wengert.compiler.entry.entry_code import I8, I32, UNROLLED, EntryCode
+from wengert.compiler.entry.entry_code import I8, I32, EntryCode
 from wengert.compiler.entry.entry_signature import EntrySignature, Nothing, ResultTree, count_containers
 from wengert.compiler.entry.entry_values import NO_STATES, States
 from wengert.compiler.entry.python_calls import ENTRY_FUNCTIONS, RELEASED, UNOPTIMISED
@@ -28,6 +28,7 @@ from wengert.compiler.entry.tree_calls import OBJECTS, TREE_FUNCTIONS
 from wengert.compiler.machine.target import Loaded
 from wengert.compiler.simd.lanes import Lanes
 from wengert.compiler.simd.types import BOOL, I64, PTR, Type
+from wengert.core import machine
 from wengert.core.spec import Spec
 
 RUN, RUN_RELEASED, ENTRY = "wengert.run", "wengert.run.released", "wengert.entry"
@@ -120,7 +121,7 @@ class _EntryWriter(EntryCode):
         made: list[Lanes] = []
         for has_axes, group in groupby(self.outputs, lambda spec: bool(spec.shape)):
             run = list(group)
-            is_long = has_axes and len(run) > UNROLLED
+            is_long = has_axes and len(run) > machine.current.max_unrolled_arrays_of_entry
             for specs in [run] if is_long else [[spec] for spec in run]:
                 at = [self.code.offset(table, len(made), PTR) for table in (data, owners)]
                 made += self.new_arrays(specs, *at) if is_long else [self.new_output(specs[0], *at)]

@@ -13,9 +13,6 @@ from wengert.core.spec import Spec
 
 I8, I32 = Type("i8"), Type("i32")
 
-UNROLLED = 8
-"""So many neighbouring arrays are read or made one by one, which is quicker; of more, a loop is quicker to compile."""
-
 
 class EntryCode:
     """The code of one entry, the external objects that it uses, and the number of objects in its own table."""

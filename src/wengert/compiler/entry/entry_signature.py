@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from wengert.compiler.entry.entry_values import Argument
+from wengert.core import machine
 from wengert.core.spec import Spec
 
 ArgumentTree: TypeAlias = (
@@ -25,12 +26,6 @@ ResultTree: TypeAlias = "Spec | Nothing | tuple[ResultTree, ...] | list[ResultTr
 
 class Nothing(NamedTuple):
     """The result None."""
-
-
-MOST_VALUES, MOST_STATES = 1024, 4096
-"""The most arguments and results of a native entry, with their containers, and the most captured tensors: it keeps them
-on the stack.
-"""
 
 
 class Constant:
@@ -93,7 +88,7 @@ class EntrySignature(NamedTuple):
     def fits(self) -> bool:
         """Whether there are few enough arguments and results for a native entry."""
         given = len(self.arguments) + len(self.keywords) + self.children
-        return given + len(self.outputs) + count_containers(self.result) <= MOST_VALUES
+        return given + len(self.outputs) + count_containers(self.result) <= machine.current.max_values_of_native_entry
 
     @property
     def objects(self) -> list[Any]:

@@ -14,12 +14,10 @@ from wengert.compiler.entry.entry_values import States
 from wengert.compiler.entry.state_calls import ABSENT, COPIES, COUNTS, OF_GRADIENT, OVERWRITES, READS, REPLACES
 from wengert.compiler.program.memory_plan import aligned_size
 from wengert.compiler.program.program import Program
+from wengert.core import machine
 from wengert.core.spec import Spec
 from wengert.modes.guards import CHANGES
 from wengert.modes.trace import Gradient
-
-SMALL, STACK = 512, 1 << 15
-"""Arrays of so many bytes are copied in less time than a new one is made; and the most bytes of all of them."""
 
 
 class StateUse(NamedTuple):
@@ -55,11 +53,12 @@ def spec_of(use: StateUse, program: Program) -> Spec:
 
 def memory_offsets(uses: Sequence[StateUse], outputs: Sequence[Spec]) -> list[int]:
     """Where the small ones have their part of the memory of a run, and the others none; and where the last one ends."""
-    offsets = [0]
+    offsets, now = [0], machine.current
     for use in uses:
         size = outputs[use.output].nbytes if use.output >= 0 else 0
         end = offsets[-1] + aligned_size(size)
-        offsets.append(end if 0 < size <= SMALL and end <= STACK else offsets[-1])
+        is_small = 0 < size <= now.max_bytes_of_state_kept_on_stack and end <= now.max_stack_bytes_of_states
+        offsets.append(end if is_small else offsets[-1])
     return offsets
 
 

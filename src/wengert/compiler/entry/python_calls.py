@@ -306,13 +306,11 @@ NEEDED_BY_UPCALL = {
 } | {python_symbol("None"): f"{python_symbol('None')} = external global i8"}
 """The declarations for `UPCALL`."""
 
-PATIENCE = 20_000_000
-"""Nanoseconds between two looks at signals."""
 
 INTERRUPTED = f"""
 ; Runs the handlers of signals such as Ctrl-C if the last look was long ago; 1 if one of them raised an exception.
 ; Then other threads of Python run: the main thread, too, which is the one that is interrupted.
-define internal i32 @wengert.interrupted(ptr %last) noinline cold {{
+define internal i32 @wengert.interrupted(ptr %last, i64 %patience) noinline cold {{
 entry:
   %time = alloca [2 x i64]
   %failed = call i32 @clock_gettime(i32 0, ptr %time)
@@ -324,7 +322,7 @@ entry:
   %before = load i64, ptr %last
   %first = icmp eq i64 %before, 0
   %passed = sub i64 %now, %before
-  %due = icmp ugt i64 %passed, {PATIENCE}
+  %due = icmp ugt i64 %passed, %patience
   br i1 %due, label %note, label %nothing
 note:
   store i64 %now, ptr %last
@@ -347,7 +345,10 @@ nothing:
   ret i32 0
 }}
 """
-"""The function with which long loops look at signals; `%last` is the time of the last look, 0 at first."""
+"""The function with which long loops look at signals.
+
+`%last` is the time of the last look, 0 at first, and `%patience` are the nanoseconds between two looks.
+"""
 
 NEEDED_BY_INTERRUPTED = {"@clock_gettime": "declare i32 @clock_gettime(i32, ptr)"} | {
     python_symbol(name): f"declare {result} {python_symbol(name)}({arguments})"

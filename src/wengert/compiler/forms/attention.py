@@ -16,6 +16,7 @@ import numpy as np
 
 from wengert.compiler.forms.blocked_attention import ATTENTION, ATTENTION_PULL
 from wengert.compiler.forms.lowering import FLOATS
+from wengert.core import machine
 from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation, is_a, make_operation
@@ -27,9 +28,6 @@ from wengert.ops.elementwise.choices import _where
 from wengert.ops.reductions.sums import _sum
 from wengert.ops.shape.reshaping import _transpose
 from wengert.ops.special.entropy import softmax_weights
-
-FEWEST_QUERIES, FEWEST_PAIRS = 16, 1 << 11
-"""Of fewer queries, or pairs of queries and keys, the scores are stored: row kernels and small products are faster."""
 
 Users = dict[Node, list[Operation]]
 
@@ -100,7 +98,9 @@ class AttentionFinder:
         if weights.dtype not in FLOATS or weights.ndim < 2 or weights.params["axis"] != (weights.ndim - 1,):
             return None
         length, keys = weights.shape[-2:]
-        if length < FEWEST_QUERIES or length * keys < FEWEST_PAIRS or 0 in weights.shape or weights in self.outputs:
+        now = machine.current
+        has_few = length < now.min_queries_of_blocked_attention or length * keys < now.min_pairs_of_blocked_attention
+        if has_few or 0 in weights.shape or weights in self.outputs:
             return None
         unmasked = self.find_scores(weights)
         outs = [u for u in self.users.get(weights, ()) if is_a(u, matmul) and u.args[0] is weights]

@@ -25,18 +25,10 @@ from wengert.compiler.schedule.gather import Written, is_native_key
 from wengert.compiler.schedule.short_rows import in_rows
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP
+from wengert.core import machine
 from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec
 from wengert.graph.ir import Input, Node, Operation
-
-UNROLLED_TERMS = 8
-"""A reduction of at most so many terms is unrolled."""
-SMALL_PART = 16
-"""At most so small a part of a large input is overwritten in memory; of others, every element is computed anew."""
-LARGE_INPUT = 256
-"""The number of elements of a large input."""
-MANY_UPDATES = 64
-"""After so many updates, an array is in memory whatever they began with."""
 
 
 class Form(Enum):
@@ -116,7 +108,7 @@ def _reduction_form(node: Operation, rows: tuple[int, ...], is_tiny: bool) -> Fo
         return None
     terms = operand.size // max(node.size, 1) if node.size else 0
     is_within_rows = in_rows(operand, rows) and min(node.params["axis"], default=0) >= len(rows)
-    return Form.UNROLLED if is_tiny or is_within_rows or terms <= UNROLLED_TERMS else Form.REDUCE
+    return Form.UNROLLED if is_tiny or is_within_rows or terms <= machine.current.max_unrolled_terms else Form.REDUCE
 
 
 def _choice_form(node: Operation, choice: Choice, is_tiny: bool) -> Form | None:
@@ -147,11 +139,13 @@ def is_small_update(node: Operation) -> bool:
 
     After many updates, it is in memory whatever they began with.
     """
-    written = Written.by(node)
-    if written.base is None or node.size < LARGE_INPUT or written.size * SMALL_PART > node.size:
+    written, now = Written.by(node), machine.current
+    if written.base is None or node.size < now.min_elements_updated_in_memory:
+        return False
+    if written.size * now.min_elements_per_updated_element > node.size:
         return False
     base: Node = written.base
-    for _ in range(MANY_UPDATES):
+    for _ in range(now.max_updates_traced_to_input):
         if not (isinstance(base, Operation) and is_update(base)):
             return isinstance(base, Input)
         base = base.args[0]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from wengert.compiler.forms.lowering import FLOATS, LARGEST_ORDER, LARGEST_TRIANGLE, Reduction, lowering
+from wengert.compiler.forms.lowering import FLOATS, Reduction, largest_order, lowering
 from wengert.core.infer import is_elementwise
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
@@ -33,7 +33,7 @@ def has_many_columns(node: Operation) -> bool:
     if not is_a(node, _solve, _solve_triangular) or (is_a(node, _solve) and node.args[2].size):
         return False
     x, y = node.args[:2]
-    largest = LARGEST_ORDER if is_a(node, _solve) else LARGEST_TRIANGLE
+    largest = largest_order(is_triangle=is_a(node, _solve_triangular))
     return 0 < x.shape[-1] <= largest < y.shape[-1] and node.dtype == x.dtype == y.dtype and node.dtype in FLOATS
 
 

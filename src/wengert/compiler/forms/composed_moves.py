@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Set
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation, by_sequence, is_a
 from wengert.graph.passes.rewrite import make_node, rebuild, reshape_node
@@ -23,12 +24,6 @@ from wengert.ops.shape.reshaping import _expand_dims, _reshape, _transpose
 
 JOINS = (_stack, _concatenate)
 VIEWS = (_getitem, _flip, _reshape, _expand_dims, _transpose)
-FEWEST_BYTES = 48
-"""A read at an index takes about as long as passes of so many bytes: three over complex numbers, six over doubles."""
-FEWEST_ELEMENTS, MOST_ELEMENTS = 128, 1 << 20
-"""In a program of few elements, all positions are known when it is written. The indices of long arrays would make the
-program large.
-"""
 
 
 def compose_moves(graph: Graph) -> Graph:
@@ -104,7 +99,10 @@ def count_passes(origins: Mapping[Operation, Node], read: Set[Node]) -> dict[Nod
 
 def is_long(join: Operation, passes: int) -> bool:
     """Whether a join after so many passes over an array takes longer than reads at indices."""
-    return (passes + 1) * join.dtype.itemsize >= FEWEST_BYTES and FEWEST_ELEMENTS <= join.size <= MOST_ELEMENTS
+    now = machine.current
+    moved = (passes + 1) * join.dtype.itemsize
+    has_fitting_size = now.min_elements_of_composed_moves <= join.size <= now.max_elements_of_composed_moves
+    return moved >= now.min_bytes_moved_instead_of_gather and has_fitting_size
 
 
 def element_numbers(end: Operation, origins: Mapping[Operation, Node], moved: Mapping[Node, np.ndarray]) -> np.ndarray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from wengert.core import machine
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a
 from wengert.graph.passes.rewrite import rebuild
@@ -16,11 +17,6 @@ from wengert.ops.contraction.products import matmul
 from wengert.ops.elementwise.arithmetic import multiply
 from wengert.ops.reductions.sums import sum as sum_
 from wengert.ops.shape.reshaping import expand_dims
-
-SMALL, TALL = 256, 2048
-"""The most elements of a small matrix, and the fewest terms of each."""
-FEW_TERMS = 512
-"""The most terms of all elements of a small product."""
 
 
 def replace_products(graph: Graph) -> Graph:
@@ -34,8 +30,10 @@ def sum_of_products(node: Operation) -> Node | None:
         return None
     x, y = map(Symbol, node.args)
     length, elements = x.shape[-1], math.prod(node.shape[-2:]) if y.ndim > 1 else node.shape[-1]
-    is_tall = y.ndim > 1 and elements <= SMALL and length >= TALL
-    if not is_tall and elements * length > FEW_TERMS:
+    now = machine.current
+    is_small = y.ndim > 1 and elements <= now.max_elements_of_tall_device_product
+    is_tall = is_small and length >= now.min_terms_of_tall_device_product
+    if not is_tall and elements * length > now.max_terms_of_small_device_product:
         return None
     terms = multiply(expand_dims(x, -1), expand_dims(y, -3)) if y.ndim > 1 else multiply(x, y)
     found: Node = sum_(terms, -2 if y.ndim > 1 else -1).node

@@ -21,8 +21,6 @@ from wengert.ops.indexing.subscripts import _getitem
 from wengert.ops.shape.joining import _unstack
 from wengert.ops.shape.rearranging import _split
 
-ROUNDS = 4
-"""How often operations are expanded that expansions consist of."""
 GETITEM, SPLIT, UNSTACK = map(primitive_of, (_getitem, _split, _unstack))
 
 
@@ -32,15 +30,14 @@ Rules = Callable[[Primitive], Callable[..., Any] | None]
 
 def expand(graph: Graph, rules: Rules = expansion.of) -> Graph:
     """The same program in simpler operations, which may consist of simpler ones themselves."""
-    for _ in range(ROUNDS):
+    while True:
         new: dict[Node, Node] = {}
         for node in graph.nodes:
             new[node] = expand_node(node, new, rules) if isinstance(node, Operation) else node
         kept = {made for node, made in new.items() if is_same_operation(made, node)}
         graph = graph.with_outputs([new[node] for node in graph.outputs])
         if not any(node not in kept and rules(node.primitive) is not None for node in graph.operations):
-            break
-    return graph
+            return graph
 
 
 def is_same_operation(new: Node, old: Node) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from wengert.compiler.forms.lowering import MatrixFunction, native_code
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP
+from wengert.core import machine
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation, is_a, make_operation
 from wengert.graph.passes.rewrite import rebuild
@@ -24,6 +25,9 @@ from wengert.ops.linear_algebra.systems import _det_sign, _logdet, _solve
 def drop_factors(graph: Graph) -> Graph:
     """The graph without the factorizations of small matrices, also in the bodies of its loops and choices."""
     return rebuild(graph, lambda node, _: without_factors(node))
+
+
+machine.on_change(drop_factors.cache_clear)
 
 
 def without_factors(node: Operation) -> Node | None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert.compiler.forms.classify import Form, form_of, operation_cost, scalar_operations
 from wengert.control.loop import LOOP, Shape, run_loop
+from wengert.core import machine
 from wengert.core.definition import Definition
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.spec import Spec
@@ -20,11 +21,6 @@ from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation, is_a, make_operation
 from wengert.graph.passes.rewrite import rebuild
 from wengert.ops.shape.reshaping import _broadcast_to
-
-FEW = 400
-"""A body of at most so many scalar operations becomes part of its loop as it is."""
-LONGEST = 1 << 16
-"""The most operations for one element: a kernel cannot be interrupted."""
 
 
 def _iterate(*operands: Any, body: Graph, shape: Shape, index: int) -> Any:
@@ -86,8 +82,8 @@ def is_elementwise(node: Operation, body: Graph) -> bool:
     operations = body.operations
     work = sum(map(operation_cost, operations)) * node.params["shape"].length
     return (
-        sum(map(scalar_operations, operations)) > FEW
-        and work <= LONGEST
+        sum(map(scalar_operations, operations)) > machine.current.min_operations_of_iterated_body
+        and work <= machine.current.max_operations_of_iterated_element
         and all(form_of(step, ()) is Form.ELEMENT or is_a(step, _broadcast_to) for step in operations)
         and all(a.size == 1 for a in body.nodes if isinstance(a, Constant))
     )

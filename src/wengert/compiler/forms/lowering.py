@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
+from wengert.compiler.program.failures import DIAGONAL
 from wengert.compiler.schedule.affine import Position, Read
 from wengert.compiler.simd.complex_lanes import RunningState
 from wengert.compiler.simd.lanes import Lanes
 from wengert.compiler.simd.types import PARTS, Type
+from wengert.core import machine
 from wengert.core.aspects import Aspect
 from wengert.core.spec import Spec
 from wengert.graph.ir import Operation
@@ -32,13 +34,6 @@ if TYPE_CHECKING:
 SUPPORTED = frozenset(map(np.dtype, ("f8", "f4", "c16", "c8", "i8", "i4", "?")))
 """The dtypes of native arithmetic."""
 FLOATS = frozenset(map(np.dtype, ("f8", "f4")))
-LARGEST_ORDER, LARGEST_TRIANGLE = 8, 11
-"""The largest order of matrices whose functions are written out in kernels, and that of Cholesky factors and triangles.
-"""
-LARGEST_OF_TWO = 3
-"""The largest order of matrices of which two vectors run at once: two of larger ones do not fit into the registers."""
-MOST_FLOPS = 1700
-"""The most operations for one small matrix that are written out: LLVM's time is proportional to them."""
 
 Rows = Sequence[Sequence[Lanes]]
 """The elements of a matrix."""
@@ -281,14 +276,26 @@ class Routine(Lowering):
         self.reads_transposed, self.reads_strided, self.updates = reads_transposed, reads_strided, updates
 
 
+def largest_order(is_triangle: bool) -> int:
+    """The most rows and columns of matrices whose functions are written out in kernels."""
+    now = machine.current
+    return min(now.max_order_of_small_triangle, DIAGONAL) if is_triangle else now.max_order_of_small_matrix
+
+
+def vectors_of_matrices(node: Operation) -> int:
+    """The vectors of doubles of matrices that run at once."""
+    return 2 if max(node.args[0].shape[-2:]) <= machine.current.max_order_of_two_vectors else 1
+
+
 class MatrixFunction(Lowering):
     """All elements of a small matrix, or number, at once: from those of the matrices of the operands.
 
     `body` is called with a `MatrixCall` and the operation's parameters as keywords, and returns the rows of the result,
     whose last axes, as many as `core`, they are. `flops` estimates its operations for one matrix of a node. Only the
-    first `operands` of a node are read. It is for real matrices with at most `largest` rows and columns, whose work is
-    small. With `in_double` it computes in double precision, as NumPy does whatever the dtype. Elements have at least so
-    many `vectors` of doubles: several run at once, because instructions wait for quotients and roots before them.
+    first `operands` of a node are read. It is for real matrices with few rows and columns, of which triangles may have
+    more, and whose work is small. With `in_double` it computes in double precision, as NumPy does whatever the dtype.
+    Elements have at least so many `vectors` of doubles: several run at once, because instructions wait for quotients
+    and roots before them.
     """
 
     def __init__(
@@ -297,23 +304,24 @@ class MatrixFunction(Lowering):
         flops: Callable[[Operation], int],
         core: int = 2,
         operands: int = 1,
-        largest: int = LARGEST_ORDER,
+        is_triangle: bool = False,
         in_double: bool = True,
         may_fail: Callable[[Operation], bool] = lambda node: False,
-        vectors: Callable[[Operation], int] = lambda node: 2 if max(node.args[0].shape[-2:]) <= LARGEST_OF_TWO else 1,
+        vectors: Callable[[Operation], int] | None = None,
     ):
         super().__init__()
         self.body, self.flops, self.core, self.operands = body, flops, core, operands
-        self.largest, self.in_double, self.may_fail, self.vectors = largest, in_double, may_fail, vectors
+        self.is_triangle, self.in_double, self.may_fail = is_triangle, in_double, may_fail
+        self.vectors = vectors or vectors_of_matrices
 
     def is_for(self, node: Operation) -> bool:
         """Whether the matrices are small."""
         read = node.args[: self.operands]
-        shapes = [a.shape[-2:] for a in read]
+        shapes, largest = [a.shape[-2:] for a in read], largest_order(self.is_triangle)
         return (
             all(a.dtype in FLOATS and a.spec.__class__ is Spec for a in (node, *read))
-            and all(0 < n <= self.largest for shape in shapes for n in shape)
-            and self.flops(node) <= MOST_FLOPS
+            and all(0 < n <= largest for shape in shapes for n in shape)
+            and self.flops(node) <= machine.current.max_operations_of_small_matrix
         )
 
     def lead(self, node: Operation) -> int:

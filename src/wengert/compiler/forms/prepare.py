@@ -20,6 +20,7 @@ from wengert.compiler.forms.softmax import share_exponentials
 from wengert.compiler.forms.sorted_values import sort_values
 from wengert.compiler.forms.transposed_constants import transpose_constants
 from wengert.control.rolling import roll
+from wengert.core import machine
 from wengert.graph.graph import Graph
 from wengert.graph.passes import REWRITES, run_until_stable
 from wengert.graph.passes.fold import fold
@@ -43,6 +44,7 @@ def prepare(graph: Graph, rolls: bool = True) -> Graph:
 
 prepare_body = lru_cache(256)(prepare)
 """The same for the body of a loop, which is asked for several times."""
+machine.on_change(prepare_body.cache_clear)
 
 
 def prepare_for_device(graph: Graph, rolls: bool = True) -> Graph:
@@ -57,3 +59,4 @@ def prepare_for_device(graph: Graph, rolls: bool = True) -> Graph:
 
 prepare_device_body = lru_cache(256)(prepare_for_device)
 """The same for the body of a loop."""
+machine.on_change(prepare_device_body.cache_clear)

@@ -26,6 +26,7 @@ from wengert.compiler.simd.complex_lanes import RunningState
 from wengert.compiler.simd.double import two_sum
 from wengert.compiler.simd.lanes import Lanes, fma, select
 from wengert.compiler.simd.vector_functions import COST, call
+from wengert.core import machine
 from wengert.core.definition import Definition
 from wengert.core.kinds import shift_axes
 from wengert.core.primitive import Primitive
@@ -38,10 +39,6 @@ from wengert.ops.elementwise.arithmetic import multiply, square, subtract
 from wengert.ops.reductions import extremes, sums
 from wengert.ops.reductions.axes import count_along
 
-LONG_ROW = 1 << 15
-"""Rows of at most so many bytes stay in the cache between two reads."""
-LARGE, MANY = 1 << 24, 256
-"""Elsewhere, arrays of at least so many bytes with so many terms do not."""
 REASON = "it is made where a program is compiled, after differentiation"
 
 
@@ -174,7 +171,10 @@ def is_read_twice(node: Operation) -> bool:
         return False
     terms = x.size // max(math.prod([n for i, n in enumerate(x.shape) if i not in axis]), 1)
     is_row = sorted(axis) == list(range(x.ndim - len(axis), x.ndim))
-    return terms * x.dtype.itemsize > LONG_ROW if is_row else x.nbytes >= LARGE and terms >= MANY
+    now = machine.current
+    if is_row:
+        return terms * x.dtype.itemsize > now.max_row_bytes_read_twice
+    return x.nbytes >= now.min_bytes_of_running_reduction and terms >= now.min_terms_of_running_reduction
 
 
 def centred_operand(node: Operation) -> Node | None:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiler.forms.sorted_values import ARGSORT, SORT, are_rows
+from wengert.core import machine
 from wengert.core.aspects import primitive_of
 from wengert.core.definition import Definition
 from wengert.core.kinds import shift_axis
@@ -28,10 +29,6 @@ from wengert.ops.samples.sorting import _argpartition, positions_of
 from wengert.ops.shape.reshaping import _broadcast_to
 
 ARGPARTITION = primitive_of(_argpartition)
-FEWEST = 48
-"""Rows of at most so many numbers are sorted."""
-MOST = 8
-"""The most positions that are found without sorting."""
 
 
 def _select(x: Any, kth: tuple[int, ...], axis: int) -> Any:
@@ -78,7 +75,8 @@ def select_values(graph: Graph) -> Graph:
     for source in sources:
         found = find_readers(source, users, graph.outputs)
         kth = np.unique(np.concatenate([reader.positions.ravel() for reader in found.values()])) if found else None
-        if kth is not None and len(kth) <= MOST and all(is_run(reader, kth, node) for node, reader in found.items()):
+        is_short = kth is not None and len(kth) <= machine.current.max_selected_positions
+        if kth is not None and is_short and all(is_run(reader, kth, node) for node, reader in found.items()):
             kths[source] = tuple(kth.tolist())
             readers |= found
 
@@ -100,7 +98,8 @@ def is_long_order(node: Operation) -> bool:
         return False
     x = node.args[0]
     is_stable = node.primitive is not ARGSORT or node.params["kind"] == "stable"
-    return is_stable and x.dtype.kind in "fi" and node.params["axis"] == x.ndim - 1 and x.shape[-1] > FEWEST
+    has_rows = node.params["axis"] == x.ndim - 1 and x.shape[-1] > machine.current.max_numbers_sorted_for_positions
+    return is_stable and x.dtype.kind in "fi" and has_rows
 
 
 def find_readers(source: Operation, users: dict[Node, list[Operation]], outputs: Sequence[Node]) -> dict[Node, Reader]:

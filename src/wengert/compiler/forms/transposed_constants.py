@@ -12,6 +12,7 @@ from collections import Counter
 import numpy as np
 
 from wengert.compiler.forms.classify import operation_cost
+from wengert.core import machine
 from wengert.core.aspects import primitive_of
 from wengert.core.infer import is_elementwise
 from wengert.graph.graph import Graph
@@ -21,11 +22,6 @@ from wengert.graph.passes.views import key_part, selected_parts
 from wengert.ops.indexing.key import Index
 from wengert.ops.indexing.subscripts import _getitem, _scatter
 from wengert.ops.shape.reshaping import _reshape, _transpose
-
-REPEATED = 12
-"""The most additions for each element that are computed once more if other operations need a matrix as it was."""
-LARGEST = 1 << 20
-"""The most bytes of a constant that is stored once more: data of the user may be large, and used in both orders."""
 
 Axes = tuple[int, ...]
 
@@ -39,7 +35,9 @@ def transpose_constants(graph: Graph) -> Graph:
         if not is_a(node, _transpose) or is_line(node) or node.params["axes"][-1] == node.ndim - 1:
             return None
         matrices = matrices_of(before.args[0])
-        if not any(isinstance(x, Constant) for x in matrices) or repeated_cost(matrices, uses) > REPEATED:
+        if not any(isinstance(x, Constant) for x in matrices):
+            return None
+        if repeated_cost(matrices, uses) > machine.current.max_operations_repeated_for_transpose:
             return None
         return transpose_matrix(node.args[0], node.params["axes"], known)
 
@@ -49,7 +47,7 @@ def transpose_constants(graph: Graph) -> Graph:
 def matrices_of(root: Node) -> list[Node]:
     """A matrix and those that it is computed from; empty if one of them is neither constant nor of elements."""
     found: dict[Node, None] = {}
-    stack = [root]
+    stack, largest = [root], machine.current.max_bytes_of_transposed_constant
     while stack:
         node = stack.pop()
         if is_line(node) or node in found:
@@ -57,7 +55,7 @@ def matrices_of(root: Node) -> list[Node]:
         found[node] = None
         if isinstance(node, Operation) and (is_element_by_element(node) or slices_of(node)):
             stack.extend(node.args)
-        elif not isinstance(node, Constant) or node.is_captured or node.nbytes > LARGEST:
+        elif not isinstance(node, Constant) or node.is_captured or node.nbytes > largest:
             return []
     return list(found)
 

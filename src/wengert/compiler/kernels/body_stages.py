@@ -19,18 +19,9 @@ from wengert.compiler.schedule.affine import Position, lane_stride
 from wengert.compiler.simd.lanes import Lanes
 from wengert.compiler.simd.types import Type
 from wengert.compiler.simd.vector_functions import COST, INLINED_CALLS
+from wengert.core import machine
 from wengert.graph.ir import Node, Operation
 
-BLOCK = 4
-"""The vectors of a block: rows that a later stage reads again are then still in the nearest cache."""
-FEWEST_BLOCKS = 8
-"""The blocks of the shortest loop with stages: shorter ones gain less than it takes to compile them."""
-KEPT_COST = 4
-"""The cost of an element, in additions, from which it is kept rather than computed by a second stage."""
-MANY_TERMS = 16
-"""The factors or terms of a sum of a row that is computed by a stage of its own."""
-MOST_CHAINS = 4
-"""The most functions of a stage; if there are more, a processor has enough to do while it waits."""
 BYTE = Type("i8")
 FORMS = frozenset((Form.ELEMENT, Form.VIEW, Form.UNROLLED))
 """The forms of operations in bodies with stages."""
@@ -60,10 +51,12 @@ def find_stages(plan: LoopPlan, sources: ElementSources) -> list[Stage]:
     for e, operands in found.items():
         number[e] = max([number[s] + (s in long) for s in operands], default=0)
     count = max([number[e] + 1 for e in long], default=0)
-    if len({tuple(found[e]) for e in long}) < 2 or len(long) > min(MOST_CHAINS * count, INLINED_CALLS):
+    now = machine.current
+    if len({tuple(found[e]) for e in long}) < 2 or len(long) > min(now.max_functions_of_stage * count, INLINED_CALLS):
         return []
     targets = [[e for e in long if number[e] == k] for k in range(count)]
-    return share_elements([*targets, roots], found, {e for e in computed if costs[e] >= KEPT_COST})
+    expensive = {e for e in computed if costs[e] >= now.min_operations_of_kept_element}
+    return share_elements([*targets, roots], found, expensive)
 
 
 def share_elements(
@@ -97,7 +90,8 @@ def has_vector_body(plan: LoopPlan) -> bool:
     is_innermost = plan.vector_axis is not None and axes[-1] == plan.vector_axis
     if not is_innermost or plan.interior is not None or plan.kernel.scatters or plan.outer:
         return False
-    return plan.domain[axes[-1]] >= FEWEST_BLOCKS * BLOCK * plan.lanes
+    now = machine.current
+    return plan.domain[axes[-1]] >= now.min_blocks_of_stages * now.vectors_of_stage_block * plan.lanes
 
 
 def has_lanes(position: Position) -> bool:
@@ -110,7 +104,7 @@ def element_cost(node: Node, terms: int, sources: ElementSources) -> int:
     if not isinstance(node, Operation) or node.dtype.kind != "f":
         return 0
     if sources.schedule.forms[node] is Form.UNROLLED:
-        return COST if terms >= MANY_TERMS else 1
+        return COST if terms >= machine.current.min_terms_of_staged_sum else 1
     return operation_cost(node)
 
 
@@ -138,7 +132,7 @@ class BodyStages:
         self.stages, self.elements, self.code = stages, elements, elements.code
         kept = [e for stage in stages for e in stage.kept]
         self.width = max(node.dtype.itemsize for node, _ in kept)
-        length = BLOCK * plan.lanes * self.width
+        length = machine.current.vectors_of_stage_block * plan.lanes * self.width
         self.offsets = {e: k * length for k, e in enumerate(kept)}
         self.types: dict[Element, Type] = {}
         self.memory = self.code.array(BYTE, len(kept) * length)

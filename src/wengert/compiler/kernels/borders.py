@@ -14,19 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from wengert.compiler.forms.classify import Form
 from wengert.compiler.schedule.affine import Counter
+from wengert.core import machine
 from wengert.graph.ir import Operation
 
 if TYPE_CHECKING:
     from wengert.compiler.kernels.loop_plan import LoopPlan
-
-MOST_SEGMENTS = 4
-"""The most segments with a body of their own."""
-FEWEST_VECTORS = 2
-"""The fewest vectors in such a segment."""
-MOST_SINGLE = 1
-"""The most vectors of a row whose elements are computed one by one."""
-LONGEST_BODY = 1500
-"""A body of more elements is written once, with all guards: LLVM's time is proportional to the text."""
 
 
 class Interior(NamedTuple):
@@ -43,12 +35,12 @@ class Interior(NamedTuple):
 
 def find_interior(plan: LoopPlan) -> Interior | None:
     """The interior of a kernel; None if nothing is gained by it."""
-    axis, lanes = plan.vector_axis, plan.lanes
+    axis, lanes, now = plan.vector_axis, plan.lanes, machine.current
     has_choices = any(plan.schedule.forms[node] is Form.CHOICE for node in plan.computed_nodes)
     if axis is None or not has_choices or plan.kernel.scatters or plan.schedule.is_tiny:
         return None
     elements = plan.requested_elements()
-    breaks = axis_breaks(plan, elements) if len(elements) <= LONGEST_BODY else {}
+    breaks = axis_breaks(plan, elements) if len(elements) <= now.max_elements_of_segmented_body else {}
     if not breaks:
         return None
     segments, gaps = axis_segments(plan.domain[axis], breaks.pop(axis, set())), None
@@ -56,8 +48,8 @@ def find_interior(plan: LoopPlan) -> Interior | None:
         segments, gaps = [s for s in segments if len(s) >= lanes], tuple([s for s in segments if len(s) < lanes])
     elif len(segments) > 1:
         aligned = [range(-(-s.start // lanes) * lanes, s.stop // lanes * lanes) for s in segments]
-        long = sorted([s for s in aligned if len(s) >= FEWEST_VECTORS * lanes], key=len)[-MOST_SEGMENTS:]
-        segments = sorted(long, key=lambda s: s.start)
+        long = sorted([s for s in aligned if len(s) >= now.min_vectors_of_segment * lanes], key=len)
+        segments = sorted(long[-now.max_segments_with_bodies :], key=lambda s: s.start)
     outside = [i for i in breaks if axis in plan.axes or i not in plan.axes]  # of the loop over the vector's axis
     ranges = {i: max(axis_segments(plan.domain[i], breaks[i]), key=len) for i in outside}
     return Interior(tuple(segments), ranges, gaps) if segments else None
@@ -67,8 +59,9 @@ def can_overlap(plan: LoopPlan, segments: list[range]) -> bool:
     """Whether vectors may overlap at the ends of segments: no sum counts them, and threads do not share the axis."""
     is_shared = not plan.outer and all(plan.domain[i] == 1 for i in plan.kept_axes if i != plan.vector_axis)
     short = [s for s in segments if len(s) < plan.lanes]
-    are_few = len(segments) - len(short) <= MOST_SEGMENTS and sum(map(len, short)) <= MOST_SINGLE * plan.lanes
-    return are_few and not is_shared and not plan.kernel.folds
+    has_few_bodies = len(segments) - len(short) <= machine.current.max_segments_with_bodies
+    has_few_singles = sum(map(len, short)) <= machine.current.max_vectors_of_single_elements * plan.lanes
+    return has_few_bodies and has_few_singles and not is_shared and not plan.kernel.folds
 
 
 def axis_breaks(plan: LoopPlan, elements: list) -> dict[int, set[int]]:

@@ -16,13 +16,7 @@ from wengert.compiler.kernels.accumulators import Accumulators
 from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.kernels.loops import KernelLoops
 from wengert.compiler.simd.types import I64
-
-FAR = 512
-"""Rows of fewer bytes are near each other."""
-BUFFER = 1 << 13
-"""The bytes of the sums of a block, which stay in the nearest cache."""
-COLUMNS = 256
-"""The fewest columns of a thread: two that read halves of short rows wait for them longer than one that reads all."""
+from wengert.core import machine
 
 
 def vectors_in_block(plan: LoopPlan) -> int:
@@ -37,10 +31,12 @@ def vectors_in_block(plan: LoopPlan) -> int:
     if any(node.dtype.kind == "b" for node in kernel.reductions):
         return 1  # lanes are bits, which have no addresses
     columns, extent = math.prod([plan.domain[i] for i in plan.kept_axes]), plan.domain[axis]
-    if extent * max(node.dtype.itemsize for node in kernel.reductions) < FAR or not reads_rows(plan):
+    row_bytes = extent * max(node.dtype.itemsize for node in kernel.reductions)
+    if row_bytes < machine.current.min_row_bytes_of_column_blocks or not reads_rows(plan):
         return 1
     of_column = sum(node.nbytes // columns for node in kernel.reductions)
-    return max(min(-(-extent // plan.lanes), BUFFER // (of_column * plan.lanes)), 1)
+    most = machine.current.max_block_bytes_of_column_sums // (of_column * plan.lanes)
+    return max(min(-(-extent // plan.lanes), most), 1)
 
 
 def reads_rows(plan: LoopPlan) -> bool:

@@ -111,7 +111,7 @@ class Elements(ElementSources):
         if self.factors(node) is None or node.dtype.kind != "f":
             return None
         terms = self.sources(node, position)
-        return sum_of_products(self, terms[::2], terms[1::2], Type.from_dtype(node.dtype))
+        return sum_of_products(self, terms, Type.from_dtype(node.dtype))
 
     def compute(self, node: Node, position: Position) -> Lanes:
         """The instructions for one element whose sources are known."""

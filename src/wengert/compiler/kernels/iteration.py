@@ -18,19 +18,26 @@ from wengert.compiler.simd.complex_lanes import Variable, constant, parts_of
 from wengert.compiler.simd.lane_operations import any_lane
 from wengert.compiler.simd.lanes import Lanes, select
 from wengert.compiler.simd.types import I64, Type
+from wengert.core import machine
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation, is_a
 from wengert.ops.shape.reshaping import _broadcast_to
 
-REGISTERS = 12
-"""Vectors that the operands of a loop may take in registers; the others are for what a step computes."""
-PERIOD, LONG = 8, 32
-"""States are compared with those of so many steps before, after as many steps, in loops of at least LONG steps."""
-
 
 def vectors_at_once(node: Operation) -> int:
     """The vectors of lanes that run through the steps at once, as each step waits for the one before it."""
-    return max(min(REGISTERS // len(node.args), 4), 1)
+    now = machine.current
+    return max(min(now.max_registers_of_iterated_operands // len(node.args), now.max_vectors_of_iteration), 1)
+
+
+def comparison_period(length: int) -> int:
+    """The steps after which a loop of so many compares its states with those of the last time; 0 if it never does.
+
+    >>> comparison_period(50), comparison_period(20)
+    (8, 0)
+    """
+    period = 1 << (max(machine.current.steps_between_state_comparisons, 1).bit_length() - 1)
+    return period if length >= max(machine.current.min_steps_of_compared_states, period) else 0
 
 
 def fewest_steps(length: int) -> int:
@@ -39,7 +46,8 @@ def fewest_steps(length: int) -> int:
     >>> fewest_steps(50), fewest_steps(20)
     (10, 20)
     """
-    return length if length < LONG else PERIOD + length % PERIOD
+    period = comparison_period(length)
+    return period + length % period if period else length
 
 
 def write_iteration(
@@ -50,7 +58,8 @@ def write_iteration(
     code, lanes = operands[0].code, operands[0].type.lanes
     operands = [x.to(Type.from_dtype(a.dtype).kind) for x, a in zip(operands, body.inputs, strict=True)]
     variables = [Variable(code, x.type, x) for x in operands[shape.constants :]]
-    before = [Variable(code, x.type, x) for x in operands[shape.constants :]] if shape.length >= LONG else []
+    period = comparison_period(shape.length)
+    before = [Variable(code, x.type, x) for x in operands[shape.constants :]] if period else []
     number = code.variable(I64, 0)
     step, done = code.label("step"), code.label("steps.done")
     code.jump(step)
@@ -60,9 +69,9 @@ def write_iteration(
         variable.store(splat(new, lanes))
     following = code.load(number, I64) + 1
     code.store(following, number)
-    if shape.length >= LONG:
-        with code.when((following & (PERIOD - 1)).eq(0)):
-            left_out = shape.length - ((shape.length - following) & (PERIOD - 1))
+    if period:
+        with code.when((following & (period - 1)).eq(0)):
+            left_out = shape.length - ((shape.length - following) & (period - 1))
             code.store(select(write_is_same(variables, before), left_out, following), number)
     code.branch(code.load(number, I64) < shape.length, step, done)
     code.begin(done)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from wengert.compiler.kernels.accumulators import write_combination
 from wengert.compiler.kernels.body_stages import BodyStages, find_stages
-from wengert.compiler.kernels.column_sums import COLUMNS, vectors_in_block, write_column_sums
+from wengert.compiler.kernels.column_sums import vectors_in_block, write_column_sums
 from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.kernels.loops import KernelLoops
@@ -60,7 +60,7 @@ class KernelText(NamedTuple):
     @property
     def is_mostly_calls(self) -> bool:
         """Whether vector functions do most of its work."""
-        return 12 * sum(self.code.calls.values()) > self.length
+        return machine.current.lines_of_called_function * sum(self.code.calls.values()) > self.length
 
     @property
     def pointers(self) -> list[str]:
@@ -120,7 +120,7 @@ class KernelWriter(KernelLoops):
         elif outer is not None:
             extent, grain = plan.domain[outer], plan.grain(outer)
             if outer == plan.vector_axis:
-                grain = max(grain, min(vectors * plan.lanes, COLUMNS))
+                grain = max(grain, min(vectors * plan.lanes, machine.current.min_columns_per_thread))
         has_threads = (is_cut or outer in plan.kept_axes) and extent >= 2 * grain
         return self.function(extent, grain, has_threads, combine)
 

@@ -11,6 +11,7 @@ from wengert.compiler.forms.lowering import MatrixFunction, lowering_of
 from wengert.compiler.kernels.borders import find_interior
 from wengert.compiler.kernels.element_sources import Element, ElementSources
 from wengert.compiler.kernels.iteration import vectors_at_once
+from wengert.compiler.kernels.row_sums import find_factor_rows
 from wengert.compiler.machine.target import vector_lanes
 from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, flat_index
 from wengert.compiler.schedule.gather import Written
@@ -112,14 +113,17 @@ class LoopPlan:
         `widest` is the number of bytes of the widest lane. Lanes that are added up are those of the order of sums,
         whatever vectors the processor has: LLVM takes several of these for one.
         """
-        adds_up = bool(self.kernel.reductions or self.kernel.sums)
+        has_row_sums = self.has_row_sums
+        adds_up = bool(self.kernel.reductions or self.kernel.sums) or has_row_sums
         count = lambda nbytes: max(machine.current.sum_bytes // nbytes, 1) if adds_up else vector_lanes(nbytes)
         lanes = max(count(widest), self.fewest_vectors * count(8))
-        axes = range(self.outer, len(self.domain))
+        axes: Sequence[int] = range(self.outer, len(self.domain))
         if not axes or 0 in self.domain:
             return None, 1  # no element has a neighbour
         if self.row_axes:
             axes = axes[-1:]
+        elif self.kernel.scatters:
+            axes = self.innermost_axes_of_scatters(axes)
         parts = 2 if self.kernel.maps and all(node.dtype.kind == "c" for node in self.kernel.maps) else 1
         long = [i for i in axes if parts * self.domain[i] >= max(lanes // 2, 2 * parts)]  # half a vector in memory
         axis = max(axes, key=lambda i: (self.domain[i], i))
@@ -128,12 +132,36 @@ class LoopPlan:
         elif long:
             strided = strided_counts(self.memory_indices(), len(self.domain))
             axis = min(long, key=lambda i: (strided[i], -i))
-        if axis not in self.axes and not self.kernel.sums:
+        if axis not in self.axes and not self.kernel.sums and not has_row_sums:
             lanes = max(vector_lanes(widest), self.fewest_vectors * vector_lanes(8))  # each is added up by itself
         most = machine.current.max_stack_bytes_of_lanes
         while lanes > self.domain[axis] or (lanes > 1 and 8 * lanes * len(self.nodes) > most):
             lanes //= 2
         return (axis, lanes * self.vectors_of_columns(axis, lanes)) if lanes > 1 else (None, 1)
+
+    @property
+    def has_row_sums(self) -> bool:
+        """Whether products of two rows in memory are added up, as many side by side as there are lanes."""
+        forms, sources = self.schedule.forms, self.sources
+        nodes = [x for x in self.computed_nodes if forms[x] is Form.UNROLLED and x.dtype.kind == "f"]
+        summed = {x for x in nodes if isinstance(x, Operation) and sources.factors(x) is not None}
+        return bool(summed) and any(
+            node in summed and find_factor_rows(sources, sources.sources(node, position)) is not None
+            for node, position in self.requested_elements()
+        )
+
+    def innermost_axes_of_scatters(self, axes: Sequence[int]) -> Sequence[int]:
+        """The axes that may be the innermost loop, so that what is written to one target keeps its order.
+
+        Elements at different indices along an axis that only a slice selects have different targets. The others are
+        those of the index arrays: the last of them may follow all slices, whatever vectors the processor has.
+        """
+        targets = [Written.by(node).target(node.shape, self.counted_position) for node in self.kernel.scatters]
+        if any(target.affine_part != targets[0].affine_part for target in targets):
+            return axes[-1:]
+        counters = {c.axis for target in targets for index in target.in_arrays for c, _ in index.terms}
+        last = max(counters, default=-1)
+        return [i for i in axes if i not in counters or i == last]
 
     def vectors_of_columns(self, axis: int, lanes: int) -> int:
         """The number of vectors at once, where each lane is the sum of a column.

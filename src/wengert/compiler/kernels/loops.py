@@ -9,7 +9,7 @@ from functools import partial, reduce
 from typing import Any
 
 from wengert.compiler.kernels.accumulators import Accumulators, SumsInMemory
-from wengert.compiler.kernels.body_stages import BLOCK, BodyStages
+from wengert.compiler.kernels.body_stages import BodyStages
 from wengert.compiler.kernels.borders import Interior, restrict
 from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loop_plan import LoopPlan
@@ -67,7 +67,7 @@ class KernelLoops:
     ) -> Iterator[tuple[Lanes, Lanes]]:
         """A loop over blocks of the vector's axis, with the stages before the body; yields the bounds of a block."""
         code, counter = self.code, self.plan.counters[axis]
-        size = BLOCK * counter.lanes
+        size = machine.current.vectors_of_stage_block * counter.lanes
         with code.loop(start, stop, size) as first:
             last = code.intrinsic("smin", I64, first + size, code.lift(stop, I64))
             for stage in stages.before_body:
@@ -240,7 +240,7 @@ class KernelLoops:
         `fresh` are the lanes that were not counted before, unless `sums` take back what they count twice.
         """
         late = []
-        for node in self.kernel.maps:
+        for node in [node for node in self.kernel.maps if node.size]:
             positions = list(self.plan.stored_positions(node))
             values = [self.elements.at(node, position) for position in positions]
             if self.elements.overwritten:

@@ -24,16 +24,6 @@ from wengert.graph.ir import Node, Operation
 if TYPE_CHECKING:
     from wengert.compiler.schedule.schedule import Schedule
 
-FEWEST_ROWS = 8
-"""The fewest rows that are worth a loop of their own, which threads share."""
-ROW_BYTES = 1 << 18
-"""The most bytes that the parts of a row kernel read and write for one row: they should stay in the cache."""
-BUFFER_BYTES = 1 << 16
-"""The most bytes of all buffers of a row kernel, on the stack."""
-
-ROWS_OF_PIECE, PARTIAL_BYTES = 4, 1 << 20
-"""Rows are added up in a row kernel if each piece has so many, and the sums of all pieces at most so many bytes."""
-
 
 class RowLimits(NamedTuple):
     """What the row kernels of a target can do.
@@ -42,7 +32,7 @@ class RowLimits(NamedTuple):
     row to several numbers folds at most so many terms for each: the `longest_column`.
     """
 
-    buffer_bytes: int = BUFFER_BYTES
+    buffer_bytes: int
     has_sums: bool = True
     longest_column: float = math.inf
 
@@ -54,13 +44,16 @@ class RowLimits(NamedTuple):
         return terms == math.prod(kernel.domain[outer:]) or terms <= self.longest_column
 
 
-def fuse_rows(schedule: Schedule, limits: RowLimits = RowLimits()) -> list[Any]:  # noqa: B008  # a constant
-    """The steps of a schedule, with row kernels instead of the kernels that they consist of."""
+def fuse_rows(schedule: Schedule, limits: RowLimits | None = None) -> list[Any]:
+    """The steps of a schedule, with row kernels instead of the kernels that they consist of.
+
+    The limits are those of this machine if none are given.
+    """
     steps = schedule.steps
     is_first = lambda step: is_plain(schedule, step) and can_start(step)
     if schedule.is_tiny or not any(map(is_first, steps)):
         return steps
-    return RowFusion(schedule, limits).fuse()
+    return RowFusion(schedule, limits or RowLimits(machine.current.max_buffer_bytes_of_row_kernel)).fuse()
 
 
 def can_start(kernel: Kernel) -> bool:
@@ -177,7 +170,7 @@ class RowFusion:
             return None
         count = math.prod(kernel.domain[: min(kernel.axes)])
         started = Candidate(count, kernel.stage, 2 * len(self.places))
-        if count >= FEWEST_ROWS and self.join(started, kernel):
+        if count >= machine.current.min_rows_of_row_kernel and self.join(started, kernel):
             self.candidates.append(started)
             self.places.append(started)
             return started
@@ -193,7 +186,9 @@ class RowFusion:
         outer = outer_axes(kernel.domain, candidate.count)
         inside = {node for node in reads if node in candidate.made}
         is_related = not candidate.members or inside or kernel.arrays & candidate.arrays
-        if outer is None or not is_related or candidate.row_bytes([*reads, *kernel.roots]) > ROW_BYTES:
+        if outer is None or not is_related:
+            return False
+        if candidate.row_bytes([*reads, *kernel.roots]) > machine.current.max_row_bytes_of_row_kernel:
             return False
         earlier = self.find_independent(candidate, reads - inside)
         if earlier is None:
@@ -295,9 +290,6 @@ def is_along_rows(kernel: Kernel, outer: int, count: int) -> bool:
         return False
     if len(inner) == len(kernel.domain) - outer:
         return count >= machine.current.sum_pieces
-    size = sum(node.nbytes for node in kernel.reductions)
-    return (
-        not inner
-        and count >= ROWS_OF_PIECE * machine.current.sum_pieces
-        and size * machine.current.sum_pieces <= PARTIAL_BYTES
-    )
+    orders, size = machine.current, sum(node.nbytes for node in kernel.reductions)
+    has_long_pieces = count >= orders.min_rows_of_summed_piece * orders.sum_pieces
+    return not inner and has_long_pieces and size * orders.sum_pieces <= orders.max_bytes_of_partial_sums

@@ -9,10 +9,8 @@ from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.schedule.affine import flat_index
 from wengert.compiler.schedule.row_kernels import RowKernel, RowPart
 from wengert.compiler.schedule.schedule import Schedule
+from wengert.core import machine
 from wengert.graph.ir import Node
-
-CHEAP_IN_ROW = 4
-"""A value that several parts use is computed again if that costs no more."""
 
 
 class RowParts:
@@ -79,7 +77,7 @@ class RowParts:
             costs = self.costs_in_part(LoopPlan(part, self.schedule))
             for node in [node for node in part.maps if not self.is_result(node)]:
                 others = [other for other in readers[node] if other is not part]
-                is_cheap = not others or costs.get(node, 1) <= CHEAP_IN_ROW
+                is_cheap = not others or costs.get(node, 1) <= machine.current.max_operations_computed_again_in_row
                 if is_cheap and all(self.reads_elements(other, {node}) for other in others):
                     part.maps = [kept for kept in part.maps if kept is not node]
                     for other in others:
@@ -147,7 +145,7 @@ class RowParts:
         They are found from the results back, until there is no room: what only such a value is computed from is
         computed once, too. What is stored piece by piece would need a loop of its own.
         """
-        parts = self.kernel.parts
+        parts, cheap = self.kernel.parts, machine.current.max_operations_computed_again_in_row
         plans = [LoopPlan(part, self.schedule) for part in parts]
         costs = [self.costs_in_part(plan) for plan in plans]
         elsewhere = [self.nodes_at_other_rows(plan, part) for plan, part in zip(plans, parts, strict=True)]
@@ -161,7 +159,7 @@ class RowParts:
             if again and self.schedule.forms[node] in COMPUTED:
                 is_local = not any(node in elsewhere[k] for k in found)
                 has_loop = node.shape == parts[first].domain and node not in self.schedule.pieces
-                is_expensive = max([costs[k].get(node, 1) for k in again]) > CHEAP_IN_ROW
+                is_expensive = max([costs[k].get(node, 1) for k in again]) > cheap
                 if is_local and has_loop and is_expensive and self.row_bytes(node) <= room:
                     room -= self.row_bytes(node)
                     found = {first}

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from wengert.compiler.forms.classify import Form
-from wengert.compiler.kernels.element_sources import Element
+from wengert.compiler.kernels.element_sources import Element, ElementSources
 from wengert.compiler.schedule.affine import Affine, Position, flat_index, lane_stride
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import load_element, load_masked, pick_lanes, splat, store_element
@@ -35,7 +35,7 @@ class RowInMemory(NamedTuple):
     length: int
 
 
-def find_row(elements: Elements, terms: Sequence[Element]) -> RowInMemory | None:
+def find_row(elements: ElementSources, terms: Sequence[Element]) -> RowInMemory | None:
     """The neighbours in memory that these elements are, in order."""
     start = in_memory(elements, *terms[0])
     if start is None:
@@ -46,7 +46,13 @@ def find_row(elements: Elements, terms: Sequence[Element]) -> RowInMemory | None
     return RowInMemory(node, first, lane_stride(first)[0], len(terms))
 
 
-def in_memory(elements: Elements, node: Node, position: Position) -> tuple[Node, Affine] | None:
+def find_factor_rows(elements: ElementSources, terms: Sequence[Element]) -> tuple[RowInMemory, RowInMemory] | None:
+    """The rows in memory whose products are added up; the factors of each term come one after the other."""
+    left, right = find_row(elements, terms[::2]), find_row(elements, terms[1::2])
+    return None if left is None or right is None else (left, right)
+
+
+def in_memory(elements: ElementSources, node: Node, position: Position) -> tuple[Node, Affine] | None:
     """The array that an element is read from, behind views, and the index there."""
     while not elements.is_stored(node):
         if elements.schedule.forms[node] is not Form.VIEW:
@@ -82,11 +88,12 @@ class RowReader:
         return vectors
 
 
-def sum_of_products(elements: Elements, x: Sequence[Element], y: Sequence[Element], type: Type) -> Lanes | None:
-    """The sum of x * y, if one of them is a row of each lane and the other one is the same row for all lanes."""
-    left, right = find_row(elements, x), find_row(elements, y)
-    if left is None or right is None:
+def sum_of_products(elements: Elements, terms: Sequence[Element], type: Type) -> Lanes | None:
+    """The sum of products, if one factor is a row of each lane and the other one is the same row for all lanes."""
+    rows = find_factor_rows(elements, terms)
+    if rows is None:
         return None
+    left, right = rows
     moving, fixed = (left, right) if left.stride else (right, left)
     lanes = lane_stride(moving.first)[1]
     if moving.stride < moving.length or fixed.stride or lane_stride(fixed.first)[1] > 1 or 2 * moving.length < lanes:

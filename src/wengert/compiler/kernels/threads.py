@@ -16,7 +16,7 @@ from functools import cache
 
 from wengert.compiler.kernels.thread_placement import FALLS_ASLEEP, IS_AWAKE, MOST_THREADS, MOVE_AWAY, PLACEMENT
 from wengert.compiler.machine.fingerprint import CacheEntry
-from wengert.compiler.machine.target import Loaded
+from wengert.compiler.machine.target import Loaded, read_code
 from wengert.compiler.machine.translation import Level, object_code
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.core import machine, parallel
@@ -361,14 +361,14 @@ def update_limits() -> None:
     LIMITS.looks = now.looks_before_sleep
 
 
-machine.watch(update_limits)
+machine.on_change(update_limits)
 
 
 @cache
 def parallel_address() -> int:
     """The address of the function that runs kernels on all cores; loads the pool when first asked."""
     kept = CacheEntry(POOL)
-    code = kept.load()
+    code = kept.load(read_code)
     if code is None:
         code = object_code(POOL, Level.PLAIN)  # which mostly waits for memory that threads share
         kept.store(code)

@@ -1,8 +1,9 @@
 """The disk cache of compiled programs, so that a second process need not compile: bytes by key.
 
 Loaded machine code is trusted. So it is read only from a folder and files that nobody else can write to, and only if
-its checksum is right. If the disk fails, `load` finds nothing and `store` does nothing, with one warning. What is
-stored later, by a thread, is waited for by whatever looks into the cache, and by the end of the process.
+its checksum is right, which covers the key too: what was written for another key, or by another program, is discarded.
+If the disk fails, `load` finds nothing and `store` does nothing, with one warning. What is stored later, by a thread,
+is waited for by whatever looks into the cache, and by the end of the process.
 
 `WENGERT_CACHE_DIR` names the folder ("off" or empty: no cache), `WENGERT_CACHE_SIZE` is its maximal size in bytes.
 """
@@ -24,19 +25,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from wengert.core import machine
 from wengert.core.errors import user_error
 
-DEFAULT_SIZE = 256 * 2**20
-_KEPT = 0.8
-"""The part of the allowed size that remains when old entries are removed."""
-_CHECK = 16
-"""The size is checked at the first entry of a process, and again after each such fraction of the allowed size."""
-_ABANDONED = 3600.0
-"""Seconds after which the writer of an unfinished file is taken to have died."""
-
 _HEADER = struct.Struct("<8sIQ32s")
-"""Magic, version of the format, length and SHA-256 of the data."""
-_MAGIC, _VERSION = b"wengert\0", 1
+"""Magic, version of the format, length of the data, and SHA-256 of the key and the data."""
+_MAGIC, _VERSION = b"wengert\0", 2
 _ENTRY, _UNFINISHED = ".wengert", ".wengert-new"
 
 _warned: set[str] = set()
@@ -86,7 +80,7 @@ def load(key: str) -> bytes | None:
                 _warn(f"Others can write to {path}, so it is not loaded. Remove it.")
                 return None
             content = file.read()
-        data = _data_of(content)
+        data = _data_of(key, content)
         with contextlib.suppress(OSError):
             if data is None:
                 os.unlink(path)
@@ -94,6 +88,14 @@ def load(key: str) -> bytes | None:
                 os.utime(path)  # entries used last are removed last
         return data
     return None
+
+
+def discard(key: str) -> None:
+    """Remove what is stored under a key: whoever loaded it could not read it."""
+    folder = _cache_folder()
+    if folder is not None:
+        with contextlib.suppress(OSError):
+            os.unlink(_path(folder, key))
 
 
 def store(key: str, data: bytes) -> None:
@@ -112,7 +114,7 @@ def _store(folder: str | None, key: str, data: bytes) -> None:
         try:
             descriptor, unfinished = tempfile.mkstemp(_UNFINISHED, dir=folder)
             with open(descriptor, "wb") as file:
-                file.write(_HEADER.pack(_MAGIC, _VERSION, len(data), hashlib.sha256(data).digest()))
+                file.write(_HEADER.pack(_MAGIC, _VERSION, len(data), _digest(key, data)))
                 file.write(data)
             os.replace(unfinished, path)
         except OSError:
@@ -239,25 +241,33 @@ def _warn(message: str) -> None:
                 warnings.warn(message, RuntimeWarning, stacklevel=4)
 
 
-def _data_of(content: bytes) -> bytes | None:
-    """The data of a file, if its header is right."""
+def _digest(key: str, data: bytes) -> bytes:
+    """The checksum of an entry."""
+    digest = hashlib.sha256(key.encode())
+    digest.update(data)
+    return digest.digest()
+
+
+def _data_of(key: str, content: bytes) -> bytes | None:
+    """The data of the file of a key, if its header is right."""
     if len(content) < _HEADER.size:
         return None
     magic, version, length, digest = _HEADER.unpack_from(content)
     data = content[_HEADER.size :]
-    whole = (magic, version, length, digest) == (_MAGIC, _VERSION, len(data), hashlib.sha256(data).digest())
+    whole = (magic, version, length, digest) == (_MAGIC, _VERSION, len(data), _digest(key, data))
     return data if whole else None
 
 
 def _allowed_size() -> int:
     given = os.environ.get("WENGERT_CACHE_SIZE", "").strip()
     if not given:
-        return DEFAULT_SIZE
+        return machine.current.max_bytes_of_disk_cache
     try:
         return int(given)
     except ValueError:
-        _warn(f"WENGERT_CACHE_SIZE is a number of bytes, not {given!r}; the cache may hold {DEFAULT_SIZE} bytes.")
-        return DEFAULT_SIZE
+        most = machine.current.max_bytes_of_disk_cache
+        _warn(f"WENGERT_CACHE_SIZE is a number of bytes, not {given!r}; the cache may hold {most} bytes.")
+        return most
 
 
 def _files(folder: str) -> list[tuple[str, os.stat_result]]:
@@ -274,14 +284,14 @@ def _files(folder: str) -> list[tuple[str, os.stat_result]]:
 def _remove_old(folder: str, added: int, allowed: int) -> None:
     """Remove unfinished files of dead processes, and the entries used longest ago if the cache is too large."""
     since = _stored.get(folder)
-    if since is not None and since + added < allowed // _CHECK:
+    if since is not None and since + added < allowed // machine.current.checks_of_full_disk_cache:
         _stored[folder] = since + added
         return
     _stored[folder] = 0
     files = sorted(_files(folder), key=lambda item: item[1].st_mtime_ns)
     total = sum(status.st_size for _, status in files)
-    goal = allowed * _KEPT if total > allowed else allowed
-    died = time.time() - _ABANDONED
+    goal = allowed * machine.current.percent_kept_of_disk_cache // 100 if total > allowed else allowed
+    died = time.time() - machine.current.seconds_of_unfinished_file
     for path, status in files:
         unfinished = path.endswith(_UNFINISHED)
         if (unfinished and status.st_mtime < died) or (not unfinished and total > goal):

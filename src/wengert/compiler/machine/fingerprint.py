@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+from collections.abc import Callable
 from functools import cache, lru_cache, partial
 from importlib.util import find_spec
+from typing import TypeVar
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -18,6 +20,8 @@ from wengert.compiler.machine.target import Target, machine_target
 from wengert.core import machine
 from wengert.core.blas import bundled_libraries
 
+T = TypeVar("T")
+
 
 class CacheEntry:
     """What is compiled from some strings, in the disk cache, and from what is around them."""
@@ -25,12 +29,23 @@ class CacheEntry:
     def __init__(self, *parts: str):
         self.parts = parts
 
-    def load(self) -> bytes | None:
-        """What was stored, if there is a cache and it has it. If the cache is empty, the key is not needed."""
+    def load(self, read: Callable[[bytes], T]) -> T | None:
+        """What `read` makes of the stored bytes, if there is a cache and it has them.
+
+        What cannot be read is discarded, so that it is compiled again and stored anew. If the cache is empty, the key
+        is not needed.
+        """
         if disk.is_empty():
             return None
         key = self.key(machine_target(), machine.describe_changes())
-        return None if key is None else disk.load(key)
+        stored = None if key is None else disk.load(key)
+        if key is None or stored is None:
+            return None
+        try:
+            return read(stored)
+        except Exception:  # whatever the bytes are
+            disk.discard(key)
+            return None
 
     def store(self, data: bytes) -> None:
         """Keep what was compiled, if the sources are those that this process runs.

@@ -152,7 +152,7 @@ def with_common_dtypes(program: Program) -> Program:
 def entry_code(text: str, level: Level) -> bytes:
     """The machine code of a native entry, from disk if it was translated before."""
     kept = CacheEntry("entry", text, level.name)
-    code = kept.load()
+    code = kept.load(target.read_code)
     if code is None:
         code = object_code(text, level)
         kept.store(code)
@@ -191,10 +191,10 @@ def load_or_compile(
     states = states_of(uses, [node.spec for node in graph.outputs], is_taped)
     described = repr((tuple(updates), rolls, effort)) + callers
     kept = CacheEntry(graph.fingerprint, described) if is_portable(graph) else None
-    stored = kept.load() if kept is not None else None
-    if stored is not None:
-        with contextlib.suppress(Exception):  # whatever cannot be read is compiled again
-            return NativeProgram(load_build(stored, graph), entry_signature, name, True, uses, states)
+    if kept is not None:
+        read = lambda stored: NativeProgram(load_build(stored, graph), entry_signature, name, True, uses, states)
+        if (found := kept.load(read)) is not None:
+            return found
     build = compile_graph(graph, updates, rolls, callers, effort)
     program = NativeProgram(build, entry_signature, name, False, uses, states)
     if kept is not None:  # when nothing that the program needs is read from disk any more, which would wait for it

@@ -9,7 +9,6 @@ times, it is the time of the change. That is right to a few milliseconds, so you
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import marshal
 import os
@@ -20,7 +19,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from wengert.compiler.machine import cache as disk
-from wengert.core import IMPORTED
+from wengert.core import IMPORTED, machine
 
 PACKAGE = str(Path(__file__).parent.parent.parent)
 LEFT_OUT = frozenset(
@@ -32,8 +31,6 @@ LEFT_OUT = frozenset(
 """Folders that enter nothing into the tables of the compiler, and that it does not call on the way from a graph to
 machine code: they make graphs, and call programs. (The disk also keeps colourings, so `structure/` is not left out.)
 """
-COARSE = 0.01
-"""Seconds by which the clock of a file system may be late."""
 
 FORMAT = "sources, 5"
 """What is kept on disk, as part of its key."""
@@ -55,10 +52,14 @@ def read_known() -> tuple[str, int] | None:
     """The hash that is on disk, and when a source was last changed; None if a file or folder has another state now."""
     stored = disk.load(stored_key())
     if stored is not None:
-        digest, changed, paths, states = marshal.loads(stored)
-        with contextlib.suppress(OSError):  # a file is not there any more
+        try:
+            digest, changed, paths, states = marshal.loads(stored)
             if hash(tuple(file_states(paths))) == states:
                 return digest, changed
+        except OSError:  # a file is not there any more
+            return None
+        except (EOFError, TypeError, ValueError):  # something else is under this key
+            disk.discard(stored_key())
     return None
 
 
@@ -112,4 +113,4 @@ read_state = attrgetter("st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
 
 def is_older(changed: int, moment: float) -> bool:
     """Whether a change, at a time in nanoseconds, was before a moment."""
-    return changed < (moment - COARSE) * 1e9
+    return changed < (moment - machine.current.seconds_of_file_clock) * 1e9

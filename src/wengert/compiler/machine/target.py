@@ -163,6 +163,17 @@ def target_machine(level: int = 1) -> llvm.TargetMachine:
     )
 
 
+OBJECT_FILES = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\x64\x86", b"\x64\xaa")
+"""What object files begin with: of ELF, of Mach-O, and of Windows on x86-64 and ARM."""
+
+
+def read_code(stored: bytes) -> bytes:
+    """Machine code from the disk, as it is; an error if it is something else, with which LLVM would crash."""
+    if not stored.startswith(OBJECT_FILES):
+        raise ValueError("not an object file")
+    return stored
+
+
 class Loaded:
     """Machine code in memory, for as long as this object lives."""
 

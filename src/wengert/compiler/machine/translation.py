@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import llvmlite.binding as llvm
 
 from wengert.compiler.machine.target import start_thread, target_machine
-from wengert.core import parallel
+from wengert.core import machine, parallel
 
 Effort = Literal["fast", "best"]
 """What counts where it is said: a short time to compile, or the speed of code."""
@@ -29,10 +29,6 @@ It is for kernels with small matrices, whose numbers do not fit into registers a
 memory, and for Fourier transforms and bodies with stages, whose text is as it should be: nothing that left their loops
 would make them faster.
 """
-
-
-LONG_TEXT = 20_000
-"""The characters of a module that is worth a thread: it takes tens of milliseconds."""
 
 
 class Level(IntEnum):
@@ -72,7 +68,7 @@ def object_codes(modules: Sequence[Module]) -> list[bytes]:
         except BaseException as error:  # to be raised by the caller
             errors.append(error)
 
-    long = sum(len(module.text) > LONG_TEXT for module in modules)
+    long = sum(len(module.text) > machine.current.min_characters_of_translation_thread for module in modules)
     helpers = [start_thread(translate_next) for _ in range(min(parallel.num_threads(), long) - 1)]
     translate_next()
     for helper in filter(None, helpers):

@@ -21,6 +21,7 @@ from wengert.compiler.simd.lanes import Lanes, select
 from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.control.loop import LOOP
 from wengert.control.residuals import has_unknown_length
+from wengert.core import machine
 from wengert.graph.costs import count_work
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a
@@ -31,21 +32,12 @@ if TYPE_CHECKING:
     from wengert.compiler.program.program_writer import ProgramWriter
 
 I8, I32, POINTER = Type("i8"), Type("i32"), Type("ptr")
-FIRST_CAPACITY = 64
-"""The number of slices for which a growing sequence has memory at first."""
-
-IN_REGISTERS = 64
-"""The bytes of a state that is copied after a step if the body is part of the loop: LLVM makes registers of both."""
-SHORT = 1 << 20
-"""A loop of at most so many operations cannot be interrupted."""
-UNSEEN = 1 << 15
-"""The number of operations after which a longer loop looks at the clock."""
 
 
 def step_work(graph: Graph) -> int:
     """The operations of one step of a loop, at least; many if it has a loop that may take long."""
     if any(node.primitive is LOOP and node.params["shape"].length is None for node in graph.operations):
-        return UNSEEN >> 3
+        return max(machine.current.operations_between_clock_looks >> 3, 1)
     work = count_work(graph)
     moved = work.read + work.written - sum(map(untouched_bytes, graph.operations))
     return max(work.flops + moved // 16, 1)
@@ -178,7 +170,7 @@ class LoopWriter(ControlWriter):
         self.first, self.second, self.unused, own = [
             dict(zip(keys, buffers, strict=False)) for keys in (changing, changing, plain, owned)
         ]
-        is_copied = lambda k: self.body.is_inline and outputs[k].nbytes <= IN_REGISTERS
+        is_copied = lambda k: self.body.is_inline and outputs[k].nbytes <= machine.current.max_bytes_of_copied_state
         self.copied = frozenset(filter(is_copied, self.first))
         self.in_place = {k: own[k] if k in own else self.used[k] for k in in_place}
         self.arena = writer.allocate_scratch(
@@ -206,7 +198,8 @@ class LoopWriter(ControlWriter):
                 self.reserve(pointer, self.steps)
         number = code.variable(I64, 0)
         capacity, last_look = code.variable(I64, 0), code.variable(I64, 0)
-        is_long = shape.length is None or shape.length * step_work(self.body.graph) > SHORT
+        most = machine.current.max_operations_of_uninterrupted_loop
+        is_long = shape.length is None or shape.length * step_work(self.body.graph) > most
         is_interrupted = is_long and not machine_target().is_freestanding
         head, body, done = code.label("loop"), code.label("step"), code.label("loop.done")
         code.jump(head)
@@ -244,11 +237,13 @@ class LoopWriter(ControlWriter):
     def look_at_signals(self, i: Lanes, last_look: Lanes) -> None:
         """Let Ctrl-C end the loop: from time to time, by the work of a step."""
         code = self.code
-        often = 1 << max((UNSEEN // step_work(self.body.graph)).bit_length() - 1, 0)
+        steps = machine.current.operations_between_clock_looks // step_work(self.body.graph)
+        often = 1 << max(steps.bit_length() - 1, 0)
         look, go_on = code.label("look"), code.label("seen")
         code.branch((i & (often - 1)).eq(often - 1), look, go_on)
         code.begin(look)
-        self.writer.pass_on(code.add(f"call i32 @wengert.interrupted({last_look.typed})", I32))
+        patience = machine.current.nanoseconds_between_signal_looks
+        self.writer.pass_on(code.add(f"call i32 @wengert.interrupted({last_look.typed}, i64 {patience})", I32))
         code.jump(go_on)
         code.begin(go_on)
 
@@ -310,7 +305,8 @@ class LoopWriter(ControlWriter):
         code.begin(full)
         known = code.load(capacity, I64)
         is_new = known.eq(0)
-        larger = code.add(f"select {is_new.typed}, i64 {FIRST_CAPACITY}, {(known + known).typed}", I64)
+        first = machine.current.first_slices_of_growing_sequence
+        larger = code.add(f"select {is_new.typed}, i64 {first}, {(known + known).typed}", I64)
         code.store(larger, capacity)
         for k in self.growing:
             self.reserve(k, larger)

@@ -13,9 +13,7 @@ from typing import NamedTuple
 
 from wengert.compiler.kernels.kernel import KernelText
 from wengert.compiler.machine.target import aligned_stack, machine_target
-
-MANY = 8
-"""Kernels of which there are so many share a function."""
+from wengert.core import machine
 
 NUMBER = re.compile(
     r"^(  %\S+ = (?:getelementptr (?:ptr|i8), ptr %\S+, (?P<index>i64) |add (?P<integer>i64) %\S+, "
@@ -83,7 +81,8 @@ def find_equal_kernels(kernels: Sequence[KernelText | None]) -> list[EqualKernel
         if kernel is not None and not (kernel.is_shared or kernel.combine or kernel.is_inline or kernel.has_few_passes):
             between, numbers = split_numbers("\n".join([*kernel.code.hoisted, *kernel.code.lines]))
             groups.setdefault(between, []).append((kernel, numbers))
-    return [write_equal(between, members) for between, members in groups.items() if len(members) >= MANY]
+    fewest = machine.current.min_kernels_of_shared_function
+    return [write_equal(between, members) for between, members in groups.items() if len(members) >= fewest]
 
 
 def split_numbers(text: str) -> tuple[tuple[str, ...], list[Number]]:

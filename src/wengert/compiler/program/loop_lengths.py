@@ -8,14 +8,11 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.forms.iterations import ITERATED
-from wengert.compiler.kernels.iteration import LONG, PERIOD
+from wengert.compiler.kernels.iteration import comparison_period
 from wengert.control.loop import LOOP
 from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Operation, make_operation
-
-PERIODS = [p for p in range(1, PERIOD + 1) if PERIOD % p == 0]
-"""The periods with which states that come again are recognised."""
 
 
 def loop_lengths(graph: Graph, inputs: Sequence[Any]) -> dict[Operation, float]:
@@ -32,7 +29,7 @@ def loop_lengths(graph: Graph, inputs: Sequence[Any]) -> dict[Operation, float]:
         lengths |= zip(loops, map(int, graph.with_outputs(counts).run(inputs)), strict=True)
     found: dict[Any, float] = {}
     for node in graph.operations:
-        if node.primitive is ITERATED and node.params["shape"].length >= LONG:
+        if node.primitive is ITERATED and comparison_period(node.params["shape"].length):
             key = node.params["body"], node.args
             if key not in found:
                 found[key] = mean_steps(node, graph.with_outputs(node.args).run(inputs))
@@ -43,6 +40,8 @@ def loop_lengths(graph: Graph, inputs: Sequence[Any]) -> dict[Operation, float]:
 def mean_steps(node: Operation, operands: Sequence[Any]) -> float:
     """The mean number of steps of a loop of elements: one takes no further step when its states come again."""
     body, shape = node.params["body"], node.params["shape"]
+    longest = comparison_period(shape.length)
+    periods = [p for p in range(1, longest + 1) if longest % p == 0]  # with which states are recognised
     operands = [np.broadcast_to(x, node.shape) for x in operands]
     constants, states = operands[: shape.constants], operands[shape.constants :]
     before, is_running, steps = [states], np.ones(node.shape, bool), 0
@@ -51,11 +50,11 @@ def mean_steps(node: Operation, operands: Sequence[Any]) -> float:
             break
         steps += int(np.count_nonzero(is_running))
         states = body.run([*constants, *states])
-        for period in PERIODS:
+        for period in periods:
             if period <= len(before):
                 pairs = zip(states, before[-period], strict=True)
                 is_running &= ~np.logical_and.reduce([are_same(x, y) for x, y in pairs])
-        before = [*before[1 - PERIOD :], states]
+        before = [*before[max(len(before) + 1 - longest, 0) :], states]
     return steps / max(node.size, 1)
 
 

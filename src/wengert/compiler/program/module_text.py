@@ -29,15 +29,8 @@ from wengert.core import machine, parallel
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Operation
 
-LONG, LONG_KERNEL = 4000, 400
-"""In a program of so many lines, kernels of a few microseconds are compiled quickly, with few optimisations.
-
-So are kernels of so many lines that mostly call vector functions: between calls, nothing stays in registers anyway.
-"""
 LEVELS: dict[Effort | None, Level] = {None: Level.USUAL, "fast": Level.QUICK, "best": Level.WHOLE}
 """How everything else is translated."""
-LONG_MODULE, WRAPPER = 500, 10
-"""The lines of kernels that are worth a module of their own, and those of a kernel that shares its function."""
 
 VectorFunction = tuple[str, Type]
 
@@ -124,11 +117,16 @@ def write_modules(run: Code, shared: Shared) -> tuple[tuple[Module, ...], tuple[
     calls = count_calls([*[kernel.code for kernel in kernels], *functions])
     inlined = machine_target().is_freestanding or (shared.effort != "fast" and is_inlined(calls))
     level = LEVELS[shared.effort]
-    is_long = sum(kernel.length for kernel in kernels) > LONG
+    is_long = sum(kernel.length for kernel in kernels) > machine.current.min_lines_of_long_program
     is_quick = lambda k: (
         level is Level.USUAL
         and not (k.is_inline or inlined and k.code.calls)
-        and (is_long and k.work < machine.current.min_shared_operations or k.length > LONG_KERNEL and k.is_mostly_calls)
+        and (
+            is_long
+            and k.work < machine.current.min_shared_operations
+            or k.length > machine.current.min_lines_of_long_kernel
+            and k.is_mostly_calls
+        )
     )
     quick = [kernel for kernel in kernels if is_quick(kernel)]
     inline = [kernel for kernel in kernels if kernel.is_inline]
@@ -145,10 +143,10 @@ def divide_kernels(kernels: Sequence[KernelText]) -> list[list[KernelText]]:
     groups: dict[Any, list[KernelText]] = {}
     for kernel in kernels:
         groups.setdefault(kernel.core, []).append(kernel)
-    length = lambda group: group[0].length + WRAPPER * len(group)
+    length = lambda group: group[0].length + machine.current.lines_of_shared_kernel * len(group)
     total = sum(map(length, groups.values()))
     most = 1 if machine_target().is_freestanding else parallel.num_threads()
-    parts: list[list[KernelText]] = [[] for _ in range(min(most, 1 + total // LONG_MODULE))]
+    parts: list[list[KernelText]] = [[] for _ in range(min(most, 1 + total // machine.current.min_lines_of_module))]
     lengths = [0] * len(parts)
     for group in sorted(groups.values(), key=length, reverse=True):
         i = lengths.index(min(lengths))

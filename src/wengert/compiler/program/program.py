@@ -12,6 +12,7 @@ import numpy as np
 from wengert.compiler.machine.translation import Module
 from wengert.compiler.program.memory_plan import Slot
 from wengert.compiler.simd.types import Type
+from wengert.core import machine
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.graph.ir import Operation
@@ -23,9 +24,6 @@ Where there is no Python, a routine that fails returns the first.
 
 For the failures of kernels (`failures.py`), the first one's number and those that follow.
 """
-
-SMALL = 1 << 15
-"""Operands of at most so many bytes are copied for Python, which is faster than to find out if Python kept them."""
 
 
 class OperandSource(NamedTuple):
@@ -41,7 +39,8 @@ class OperandSource(NamedTuple):
     @property
     def is_copied(self) -> bool:
         """Whether it is copied for Python."""
-        return self.spec is not None and (self.is_borrowed or self.nbytes <= SMALL)
+        is_small = self.nbytes <= machine.current.max_bytes_of_copied_operand
+        return self.spec is not None and (self.is_borrowed or is_small)
 
     @property
     def nbytes(self) -> int:

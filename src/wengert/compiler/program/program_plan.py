@@ -23,6 +23,7 @@ from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.schedule.strides import Strides, contiguous_strides
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP
+from wengert.core import machine
 from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
@@ -235,6 +236,9 @@ def branch_pairs(branches: tuple[Graph, ...]) -> Pairs:
     for body in bodies:
         pairs = make_plan(body, pairs, "branch.").shared if pairs else ()
     return pairs
+
+
+machine.on_change(branch_pairs.cache_clear)
 
 
 def updated_input(graph: Graph, node: Node) -> int | None:

@@ -26,23 +26,12 @@ from wengert.compiler.schedule.strides import contiguous_strides
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.control.loop import LOOP
+from wengert.core import machine
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation
 
 I32 = Type("i32")
-STACK = 1 << 15
-"""An arena of at most so many bytes is on the stack.
-
-A larger one is allocated for each call. So is every arena of a program that calls Python, which may keep memory, or
-call the program again.
-"""
-STACK_OF_PROGRAM, STACK_OF_BODY = 1 << 11, 1 << 14
-"""Bytes on the stack for the states and intermediate results of all loops of a program, and of a body: a body should
-not allocate memory in each step.
-"""
-STACK_TABLE = 256
-"""A table of at most so many pointers is on the stack."""
 
 
 def write_program(graph: Graph, updates: Sequence[tuple[int, int]] = (), effort: Effort | None = None) -> Program:
@@ -170,7 +159,7 @@ class ProgramWriter:
             first_object = memory.arena + memory.first_input
             groups += [(first_object, inputs, "%inputs", inputs), (first_object + inputs, outputs, "%outputs", outputs)]
         entries = memory.arena + 1 + (inputs + outputs if self.lends_memory else 0)
-        table = self.allocate("table", 8 * entries, entries <= STACK_TABLE)
+        table = self.allocate("table", 8 * entries, entries <= machine.current.max_stack_pointers_of_table)
         self.status = code.variable(I64, 0)
         code.store(self.status, table)
         for first, count, source, start in groups:
@@ -178,7 +167,8 @@ class ProgramWriter:
                 pointer = code.load(code.offset(Lanes(code, source, PTR), start + i, Type("ptr")), PTR)
                 code.store(pointer, code.offset(table, first + i, Type("ptr")))
         if memory.size:
-            is_on_stack = memory.size <= min(STACK, self.target.stack_bytes) and not self.calls_python
+            most = min(machine.current.max_stack_bytes_of_arena, self.target.stack_bytes)
+            is_on_stack = memory.size <= most and not self.calls_python
             arena = Lanes(code, "%arena", PTR) if self.prefix else self.allocate("arena", memory.size, is_on_stack)
             code.store(arena, code.offset(table, memory.arena, Type("ptr")))
         return table
@@ -365,7 +355,9 @@ class ProgramWriter:
 
     def allocate_scratch(self, name: str, size: int) -> Lanes:
         """Memory that one step needs, on the stack as long as all of it is small."""
-        most = min(STACK_OF_BODY if self.prefix else STACK_OF_PROGRAM, self.target.stack_bytes)
+        now = machine.current
+        allowed = now.max_stack_bytes_of_body_loops if self.prefix else now.max_stack_bytes_of_program_loops
+        most = min(allowed, self.target.stack_bytes)
         is_on_stack = self.scratch_on_stack + size <= most
         self.scratch_on_stack += size if is_on_stack else 0
         return self.allocate(name, max(size, 1), is_on_stack)

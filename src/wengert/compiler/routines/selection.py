@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 
 from wengert.compiler.forms.lowering import SUPPORTED, Routine
-from wengert.compiler.forms.selected_values import MOST, SELECT
+from wengert.compiler.forms.selected_values import SELECT
 from wengert.compiler.machine.target import vector_lanes
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.call import RoutineCall
@@ -58,7 +58,8 @@ def can_select(node: Operation) -> bool:
         return False
     kth = node.params["kth"]
     given = (kth,) if isinstance(kth, int) else kth
-    return all(-rows.n <= k < rows.n for k in given) and 0 < len(positions(node)) <= MOST
+    most = machine.current.max_selected_positions
+    return all(-rows.n <= k < rows.n for k in given) and 0 < len(positions(node)) <= most
 
 
 def row_workspace(node: Operation) -> int:

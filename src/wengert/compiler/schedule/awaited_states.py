@@ -11,11 +11,9 @@ from collections.abc import Sequence
 
 from wengert.compiler.forms.classify import operation_cost
 from wengert.compiler.schedule.schedule import Schedule
+from wengert.core import machine
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node
-
-STEPS = 8
-"""How many steps are looked ahead: a long chain may pass through several states."""
 
 
 def compute_awaited_first(schedule: Schedule, states: Sequence[tuple[int, int]]) -> None:
@@ -35,7 +33,7 @@ def awaiting_chains(graph: Graph, states: Sequence[tuple[int, int]]) -> dict[Nod
     pairs = [(graph.inputs[i], graph.outputs[o]) for i, o in states]
     reached = {old: chains_from(graph, old) for old, _ in pairs}
     lengths = {new: 0 for _, new in pairs}
-    for _ in range(STEPS):
+    for _ in range(machine.current.steps_of_awaited_states):
         following = dict.fromkeys(lengths, 0)
         for old, new in pairs:
             chains = reached[old]

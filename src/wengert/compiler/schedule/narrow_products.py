@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wengert.compiler.forms.classify import Form, form_of
-from wengert.compiler.schedule.short_rows import ROW
+from wengert.core import machine
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a
@@ -18,11 +18,6 @@ from wengert.ops.contraction.products import matmul
 from wengert.ops.elementwise.arithmetic import multiply
 from wengert.ops.reductions.sums import sum as sum_
 from wengert.ops.shape.reshaping import expand_dims, transpose
-
-FEWEST_ROWS = 64
-"""The fewest rows of a tall matrix."""
-MOST_PRODUCTS = 64
-"""The most multiplications for one row, in one product."""
 
 
 def in_narrow_rows(graph: Graph) -> tuple[tuple[int, ...], Graph] | None:
@@ -42,7 +37,8 @@ def in_narrow_rows(graph: Graph) -> tuple[tuple[int, ...], Graph] | None:
         elif any(x is not y for x, y in zip(args, node.args, strict=True)):
             new[node] = node.with_args(args)
     found = graph.with_outputs([new.get(node, node) for node in graph.outputs])
-    return ((m,), found) if all(length <= ROW for length in lengths_in_memory(found, m)) else None
+    longest = machine.current.max_elements_of_short_row
+    return ((m,), found) if all(length <= longest for length in lengths_in_memory(found, m)) else None
 
 
 def is_product(node: Operation) -> bool:
@@ -54,13 +50,15 @@ def is_product(node: Operation) -> bool:
 
 def is_by_rows(node: Operation) -> bool:
     """Whether each row of the product is computed from one row of a tall matrix."""
-    m, k = node.args[0].shape
-    return m >= FEWEST_ROWS and k * node.size <= MOST_PRODUCTS * m and 4 * k <= m
+    (m, k), now = node.args[0].shape, machine.current
+    return m >= now.min_rows_of_narrow_product and k * node.size <= now.max_products_of_narrow_row * m and 4 * k <= m
 
 
 def is_over_rows(node: Operation, m: int) -> bool:
     """Whether the product sums over the rows of tall matrices."""
-    return node.args[0].shape[1] == m >= max(FEWEST_ROWS, 4 * node.shape[0]) and node.size <= MOST_PRODUCTS
+    now, fewest = machine.current, 4 * node.shape[0]
+    is_tall = node.args[0].shape[1] == m >= max(now.min_rows_of_narrow_product, fewest)
+    return is_tall and node.size <= now.max_products_of_narrow_row
 
 
 def written_out(x: Node, y: Node, is_over_rows: bool) -> Node:

@@ -19,6 +19,7 @@ from wengert.compiler.routines.long_products import piece_length
 from wengert.compiler.routines.small_products import SmallProduct
 from wengert.compiler.schedule.strides import is_summand, layout_of
 from wengert.compiler.simd.types import Type
+from wengert.core import machine
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a, make_operation
 from wengert.graph.passes.rewrite import broadcast_node, rebuild, reshape_node
@@ -26,9 +27,6 @@ from wengert.ops.contraction.products import matmul
 from wengert.ops.elementwise.arithmetic import add
 from wengert.ops.shape.reshaping import _reshape
 
-IN_CACHE = 1 << 18
-"""The most bytes that a product is added to if a kernel could add them: it reads blocks, and memory is faster in order.
-"""
 IN_MEMORY = (Form.GIVEN, Form.ROUTINE, Form.OUTPUT)
 """The forms of values that no kernel computes."""
 WHOLE = (Form.ROUTINE, Form.FALLBACK, Form.LOOP)
@@ -119,7 +117,8 @@ class ProductAdder:
         layout = layout_of(base, self.forms, {}, lambda node: False, is_summand)
         is_in_memory = layout is not None and self.form(layout.base) in IN_MEMORY
         if not is_by_blas(product, self.is_in_loop):
-            return layout is not None and is_in_memory and (is_kept or layout.base.nbytes <= IN_CACHE)
+            most = machine.current.max_bytes_added_to_product
+            return layout is not None and is_in_memory and (is_kept or layout.base.nbytes <= most)
         is_own = self.uses[initial] == self.uses[base] == 1
         return (is_own and self.form(base) in (Form.ROUTINE, Form.OUTPUT)) or (is_kept and (is_in_memory or is_own))
 

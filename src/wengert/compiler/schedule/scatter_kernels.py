@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 from wengert.compiler.forms.classify import Form, is_update
 from wengert.compiler.schedule.gather import Written
+from wengert.core import machine
 from wengert.graph.ir import Node, Operation, is_a
 from wengert.ops.shape.reshaping import _broadcast_to, _expand_dims
 
 if TYPE_CHECKING:
     from wengert.compiler.schedule.schedule import Schedule
-
-LONGEST = 8
-"""The most scatters of one kernel."""
 
 
 def join(schedule: Schedule, node: Operation) -> None:
@@ -64,7 +62,7 @@ def can_join(schedule: Schedule, node: Operation, base: Node) -> bool:
         and here.adds
         and before.adds
         and is_same_loop
-        and len(joined_scatters(schedule, base)) < LONGEST
+        and len(joined_scatters(schedule, base)) < machine.current.max_scatters_of_kernel
     )
 
 

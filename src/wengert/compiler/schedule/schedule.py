@@ -33,21 +33,13 @@ from wengert.compiler.schedule.stencils import count_reads
 from wengert.compiler.schedule.strides import Strides, layout_of
 from wengert.compiler.schedule.symmetric_products import read_triangles
 from wengert.compiler.schedule.unrolled_rows import can_unroll
+from wengert.core import machine
 from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a
 from wengert.graph.passes.views import RESHAPES
 from wengert.ops.shape.reshaping import _reshape
 
-FEW_KERNELS = 8
-"""A body of at most so many kernels of one element becomes part of its loop."""
-TINY = 400
-"""A program of at most so many scalar operations is unrolled completely."""
-CHEAP, CHEAP_IF_LARGE = 12, 48
-"""A value that several kernels use is computed again if that costs no more: it is faster than to write an element to
-memory and read it again, in the processor's cache or, for large arrays, beyond it.
-"""
-BEYOND_CACHE = 1 << 20
 OUTSIDE = (Form.ROUTINE, Form.FALLBACK, Form.LOOP, Form.SCATTER)
 """What an unrolled program cannot have."""
 
@@ -55,11 +47,8 @@ OUTSIDE = (Form.ROUTINE, Form.FALLBACK, Form.LOOP, Form.SCATTER)
 class Schedule:
     """The schedule of one graph: its `steps`, its `stored` values, and the form and stage of every node.
 
-    The graph may be the body of a loop or choice. Values that cost at most `cheap`, or `cheap_if_large`, are computed
-    again.
+    The graph may be the body of a loop or choice.
     """
-
-    cheap, cheap_if_large = CHEAP, CHEAP_IF_LARGE
 
     def __init__(self, graph: Graph, reads_early: bool = False, is_body: bool = False):
         self.graph, self.reads_early, self.is_body = graph, reads_early, is_body
@@ -105,8 +94,20 @@ class Schedule:
         """Whether this is a body of few scalars, or of few kernels of one element: it becomes part of its loop."""
         if self.is_in_registers:
             return True
-        is_short = self.is_body and 1 <= len(self.steps) <= FEW_KERNELS and Form.MATRIX not in self.forms.values()
-        return is_short and all(isinstance(step, Kernel) and math.prod(step.domain) == 1 for step in self.steps)
+        is_short = 1 <= len(self.steps) <= machine.current.max_kernels_of_inline_body
+        if not self.is_body or not is_short or Form.MATRIX in self.forms.values():
+            return False
+        return all(isinstance(step, Kernel) and math.prod(step.domain) == 1 for step in self.steps)
+
+    @property
+    def cheap(self) -> int:
+        """The scalar operations of an element up to which it is computed again rather than stored."""
+        return machine.current.max_operations_computed_again
+
+    @property
+    def cheap_if_large(self) -> int:
+        """The same for arrays that are not in the cache."""
+        return machine.current.max_operations_computed_again_beyond_cache
 
     # Forms and loops
 
@@ -116,7 +117,8 @@ class Schedule:
         plain = {node: form_of(node, ()) for node in graph.nodes}
         elements = sum(scalar_operations(node) for node in graph.operations if plain[node] is not Form.VIEW)
         elements += sum(node.size for node in graph.outputs if plain[node] is Form.VIEW)  # which are stored
-        if elements <= TINY and not any(plain[node] in OUTSIDE for node in graph.operations):
+        is_short = elements <= machine.current.max_operations_of_unrolled_program
+        if is_short and not any(plain[node] in OUTSIDE for node in graph.operations):
             self.is_tiny = True
             self.forms = {node: form_of(node, (), is_tiny=True) for node in graph.nodes}
             return
@@ -382,7 +384,8 @@ class Schedule:
 
     def is_cheap(self, node: Node) -> bool:
         """Whether it is cheaper to compute an element again than to store it."""
-        return self.costs[node] <= words_of(node) * (self.cheap if node.nbytes < BEYOND_CACHE else self.cheap_if_large)
+        is_in_cache = node.nbytes < machine.current.min_bytes_beyond_cache
+        return self.costs[node] <= words_of(node) * (self.cheap if is_in_cache else self.cheap_if_large)
 
     # Operations
 

@@ -7,15 +7,11 @@ from typing import TYPE_CHECKING, Any
 from wengert.compiler.forms.classify import COMPUTED, Form
 from wengert.compiler.schedule.gather import Written
 from wengert.compiler.schedule.scatter_kernels import joined_scatters
+from wengert.core import machine
 from wengert.graph.ir import Node, Operation
 
 if TYPE_CHECKING:
     from wengert.compiler.schedule.schedule import Schedule
-
-STREAMS, NO_STREAM = 16, 4096
-"""Values that have no large operand in common are computed in one loop if it reads and writes at most so many large
-arrays: memory is fast for few streams. Arrays of at most so many bytes stay in the cache.
-"""
 
 
 class Kernel:
@@ -116,7 +112,8 @@ def arrays_of_values(schedule: Schedule) -> dict[Node, int]:
     found: dict[Node, int] = {}
     for node in schedule.graph.nodes:
         is_array = node in schedule.stored or schedule.forms[node] is Form.GIVEN
-        own[node] = found[node] = 1 << len(own) if is_array and node.nbytes > NO_STREAM else 0
+        is_stream = is_array and node.nbytes > machine.current.max_bytes_without_stream
+        own[node] = found[node] = 1 << len(own) if is_stream else 0
         if schedule.forms[node] in (*COMPUTED, Form.VIEW, Form.REDUCE):
             assert isinstance(node, Operation)
             for a in node.args:
@@ -127,4 +124,4 @@ def arrays_of_values(schedule: Schedule) -> dict[Node, int]:
 
 def can_join(used: int, own: int) -> bool:
     """Whether a value is computed in the loop of a kernel, by the large arrays of both: they share some or have few."""
-    return bool(used & own) or (used | own).bit_count() <= STREAMS
+    return bool(used & own) or (used | own).bit_count() <= machine.current.max_streams_of_loop

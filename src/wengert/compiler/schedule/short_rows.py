@@ -11,6 +11,7 @@ import math
 
 from wengert.compiler.forms.lowering import Choice, MatrixFunction, View, lowering_of, native_code
 from wengert.compiler.schedule.affine import ZERO, loop_position
+from wengert.core import machine
 from wengert.core.aspects import primitive_of
 from wengert.core.infer import is_elementwise
 from wengert.core.spec import Spec
@@ -21,16 +22,6 @@ from wengert.ops.shape.casting import _copy
 from wengert.ops.shape.reshaping import _transpose
 
 COPY, MULTIPLY, TRANSPOSE = map(primitive_of, (_copy, multiply, _transpose))
-
-ROW, LONGEST_ROW = 48, 128
-"""The lengths of rows: those of at most `ROW` elements decide the first axes, which rows up to `LONGEST_ROW` then use.
-"""
-FEWEST_ROWS = 64
-"""The fewest rows that are worth a loop of their own."""
-LONGEST_PRODUCT = 512
-"""The same for the terms of a product of matrices, which are summed at once."""
-READ_AGAIN = 4
-"""An operand that is read at least so many times is copied by columns first."""
 
 
 def row_candidates(graph: Graph) -> list[tuple[int, ...]]:
@@ -44,7 +35,7 @@ def row_candidates(graph: Graph) -> list[tuple[int, ...]]:
         found = native_code(node)
         if isinstance(found, MatrixFunction) and found.is_for(node):
             stack = node.shape[: found.lead(node)]
-            if math.prod(stack) >= FEWEST_ROWS:
+            if math.prod(stack) >= machine.current.min_short_rows:
                 stacks[stack] = None
         if node.spec.__class__ is Spec and node.ndim > 1 and node.size and not is_term_of_long_sum(node):
             ndim = next((r for r in range(1, node.ndim) if has_short_rows(node.shape, r)), None)
@@ -57,7 +48,8 @@ def row_candidates(graph: Graph) -> list[tuple[int, ...]]:
 
 def has_short_rows(shape: tuple[int, ...], ndim: int) -> bool:
     """Whether there are enough rows after the first axes of a shape, and these are short."""
-    return math.prod(shape[ndim:]) <= ROW and math.prod(shape[:ndim]) >= FEWEST_ROWS
+    now = machine.current
+    return math.prod(shape[ndim:]) <= now.max_elements_of_short_row and math.prod(shape[:ndim]) >= now.min_short_rows
 
 
 def in_rows(node: Node, rows: tuple[int, ...]) -> bool:
@@ -65,7 +57,9 @@ def in_rows(node: Node, rows: tuple[int, ...]) -> bool:
     ndim = len(rows)
     if not rows or node.shape[:ndim] != rows:
         return False
-    return math.prod(node.shape[ndim:]) <= (LONGEST_PRODUCT if is_outer_product(node) else LONGEST_ROW)
+    now = machine.current
+    most = now.max_terms_of_unrolled_product if is_outer_product(node) else now.max_elements_of_unrolled_row
+    return math.prod(node.shape[ndim:]) <= most
 
 
 def values_at_ends(graph: Graph, rows: tuple[int, ...]) -> list[Node]:
@@ -87,7 +81,7 @@ def is_outer_product(node: Node) -> bool:
 
 def is_term_of_long_sum(node: Node) -> bool:
     """Whether a value has the terms of a product of matrices that are summed along a long axis."""
-    return is_outer_product(node) and node.ndim > 2 and node.shape[-2] > LONGEST_PRODUCT
+    return is_outer_product(node) and node.ndim > 2 and node.shape[-2] > machine.current.max_terms_of_unrolled_product
 
 
 def keeps_rows(node: Operation, rows: tuple[int, ...]) -> bool:
@@ -122,7 +116,7 @@ def copy_by_columns(graph: Graph, rows: tuple[int, ...]) -> tuple[Graph, set[Nod
     new: dict[Node, Node] = {}
     columns: dict[Node, Node] = {}
     copies: set[Node] = set()
-    if math.prod(rows[:-1]) < READ_AGAIN:
+    if math.prod(rows[:-1]) < machine.current.min_reads_of_copied_columns:
         return graph, copies
     for node in graph.operations:
         args = [new.get(a, a) for a in node.args]
@@ -144,7 +138,8 @@ def lane_axis(node: Operation, a: Node, rows: tuple[int, ...]) -> int | None:
     if not is_elementwise(node.primitive) or not in_rows(node, rows) or in_rows(a, rows) or not 0 <= axis < a.ndim - 1:
         return None
     alone = a.shape[axis] == rows[-1] and all(n == 1 for n in a.shape[:axis])
-    return axis if alone and 1 < math.prod(a.shape[axis + 1 :]) <= LONGEST_ROW else None
+    is_row = 1 < math.prod(a.shape[axis + 1 :]) <= machine.current.max_elements_of_unrolled_row
+    return axis if alone and is_row else None
 
 
 def move_axis_last(a: Node, axis: int) -> tuple[Node, Node]:

@@ -14,17 +14,12 @@ from typing import TYPE_CHECKING
 from wengert.compiler.forms.classify import COMPUTED, Form, operation_cost
 from wengert.compiler.forms.lowering import Choice, View, lowering_of
 from wengert.compiler.schedule.affine import Counter, Guard, Position, Read, broadcast_position, loop_position
+from wengert.core import machine
 from wengert.graph.ir import Node, Operation
 
 if TYPE_CHECKING:
     from wengert.compiler.schedule.schedule import Schedule
 
-SMALL_PART = 4
-"""Reads of a choice that are for less than one of so many elements, such as those of a border, do not count."""
-CHEAP_IMAGE = 2
-"""A function of one value that costs no more is never stored instead of that value."""
-MOST_POSITIONS = 64
-"""A value that is read at more positions is like a result: what it is computed from is counted for one of them."""
 
 MOVED = (Form.ELEMENT, Form.VIEW, Form.CHOICE)
 
@@ -53,7 +48,8 @@ def count_reads(schedule: Schedule) -> dict[Node, float]:
         )
         results = [result for result, _ in found] if not is_part else []
         counts[node] = max([results.count(r) * min(r.size / max(node.size, 1), 1.0) for r in set(results)], default=0.0)
-        is_result = not found or len(found) > MOST_POSITIONS or (len(found) > 1 and not is_image(node, forms))
+        has_many = len(found) > machine.current.max_positions_of_stencil
+        is_result = not found or has_many or (len(found) > 1 and not is_image(node, forms))
         seen[node] = [(node, loop_position(node.shape))] if is_result else list(found)
     return {node: count for node, count in counts.items() if count > 1}
 
@@ -72,7 +68,7 @@ def is_image(node: Operation, forms: Mapping[Node, Form]) -> bool:
     if forms[node] in (Form.VIEW, Form.CHOICE):
         return True
     is_of_one = len([a for a in node.args if a.size > 1]) == 1
-    return forms[node] is Form.ELEMENT and is_of_one and operation_cost(node) <= CHEAP_IMAGE
+    return forms[node] is Form.ELEMENT and is_of_one and operation_cost(node) <= machine.current.max_operations_of_image
 
 
 def trace_reading(node: Node, user: Operation, reading: Reading, forms: Mapping[Node, Form]) -> Iterator[Reading]:
@@ -87,7 +83,8 @@ def trace_reading(node: Node, user: Operation, reading: Reading, forms: Mapping[
     else:
         reads = lowering_of(user, Choice).reads(position, *[a.spec for a in user.args], **user.params) or []
         for read, share in zip(reads, shares(reads), strict=True):
-            if read.operand is not None and user.args[read.operand] is node and share * SMALL_PART >= 1:
+            is_counted = share * machine.current.max_elements_per_counted_read >= 1
+            if read.operand is not None and user.args[read.operand] is node and is_counted:
                 yield result, read.position
 
 

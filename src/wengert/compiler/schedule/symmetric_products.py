@@ -11,13 +11,11 @@ from wengert.compiler.forms.matrices import is_gram, is_matrix_transpose
 from wengert.compiler.forms.symmetric_products import SYMMETRIC_PRODUCT, TRIANGLE
 from wengert.compiler.routines.long_products import piece_length
 from wengert.compiler.schedule.product_sums import is_by_blas
+from wengert.core import machine
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a, make_operation
 from wengert.graph.passes.rewrite import rebuild
 from wengert.ops.contraction.products import matmul
-
-LARGE = 400
-"""The smallest number of rows of a matrix that is not mirrored."""
 
 
 def read_triangles(graph: Graph, is_in_loop: bool) -> Graph:
@@ -41,7 +39,8 @@ def read_triangles(graph: Graph, is_in_loop: bool) -> Graph:
 def find_triangles(graph: Graph, is_in_loop: bool) -> set[Node]:
     """The symmetric products of which one triangle is enough."""
     products = [node for node in graph.operations if is_a(node, matmul) and is_gram(node)]
-    large = [node for node in products if node.shape[0] >= LARGE and is_whole(node, is_in_loop)]
+    fewest = machine.current.min_rows_of_triangle_product
+    large = [node for node in products if node.shape[0] >= fewest and is_whole(node, is_in_loop)]
     users: dict[Node, list[Operation]] = {}
     for node in graph.operations if large else ():
         for a in set(node.args):

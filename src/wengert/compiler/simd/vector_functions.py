@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 
 from wengert.compiler.forms.lowering import lowering, on_floats
 from wengert.compiler.machine.fingerprint import CacheEntry
+from wengert.compiler.machine.target import read_code
 from wengert.compiler.machine.translation import Level, Module, object_codes
 from wengert.compiler.simd.lane_operations import any_lane
 from wengert.compiler.simd.lanes import Code, Lanes, select
@@ -213,7 +214,7 @@ def translate_with_functions(
     level = Level.QUICK if is_quick else Level.USUAL
     entries = {(*key, level): CacheEntry("vector function", *map(str, (*key, level))) for key in functions}
     for key, kept in entries.items():
-        if key not in _CODES and (code := kept.load()) is not None:
+        if key not in _CODES and (code := kept.load(read_code)) is not None:
             _CODES[key] = code
     missing = [key for key in entries if key not in _CODES]
     codes = object_codes([*modules, *[function_module(*key) for key in missing]])

@@ -163,18 +163,23 @@ class CudaDevice:
         return CudaKernels(program, self.module, self.is_single)
 
 
+def read_build(stored: bytes) -> DeviceBuild:
+    """A program from the disk; an error if it is something else."""
+    found = pickle.loads(stored)
+    if not isinstance(found, DeviceBuild):
+        raise TypeError(type(found).__name__)
+    return found
+
+
 class CudaProgram:
     """A program on a GPU, compiled or read from disk. It is called with CuPy's arrays."""
 
     def __init__(self, graph: Program, name: str, rolls: bool = True):
-        self.name, self.is_warm = name, False
+        self.name = name
         self.capability = f"sm_{min(int(cupy.cuda.Device().compute_capability), NEWEST)}"
         kept = CacheEntry(graph.fingerprint, f"GPU {self.capability} {rolls}") if is_portable(graph) else None
-        stored = kept.load() if kept is not None else None
-        self.build: DeviceBuild | None = None
-        if stored is not None:
-            with contextlib.suppress(Exception):  # whatever cannot be read is compiled again
-                self.build, self.is_warm = pickle.loads(stored), True
+        self.build = kept.load(read_build) if kept is not None else None
+        self.is_warm = self.build is not None
         if self.build is None:
             self.build = build_program(graph, self.capability, rolls)
             if kept is not None:

@@ -57,7 +57,7 @@ class GridPlan(LoopPlan):
         accesses = self.memory_accesses() if len(inner) > 1 else []
         search = OrderSearch(self.domain, inner, self.axes, accesses, self.serial, self.cost)
         self.along, self.tile_axis = order = search.find_order()
-        if self.outer or self.kernel.scatters or self.fewest_lanes:
+        if self.outer or self.kernel.scatters or self.fewest_vectors:
             return None, 1
         lanes = self.choose_lanes()
         if lanes == 1 and len(inner) > 1 and not self.is_running and self.cost <= LONG_BODY:

@@ -21,7 +21,6 @@ from wengert.compiler.schedule.affine import Affine, Counter, Position, flat_ind
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.schedule.short_rows import in_rows
-from wengert.compiler.schedule.unrolled_rows import ROW_OPERATIONS
 from wengert.compiler.simd.complex_lanes import Variable, constant
 from wengert.compiler.simd.lane_operations import store_element
 from wengert.compiler.simd.lanes import Code, Lanes
@@ -30,6 +29,7 @@ from wengert.compiler.targets.grid_kernel import GridElements
 from wengert.compiler.targets.thread_block import THREADS, DeviceKernel, ThreadBlock, make_pointers
 from wengert.control.loop import Shape
 from wengert.control.residuals import has_unknown_length
+from wengert.core import machine
 from wengert.core.aspects import primitive_of
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation
@@ -55,7 +55,7 @@ class BodyForms:
         allowed = (*COMPUTED, Form.VIEW, Form.GIVEN)
         count = math.prod(self.rows)
         work = sum(scalar_operations(node) // count for node in self.graph.operations)
-        return work <= ROW_OPERATIONS and all(
+        return work <= machine.current.max_operations_of_unrolled_row and all(
             self.forms[node] in allowed and (not self.rows or node.shape[:1] != self.rows or in_rows(node, self.rows))
             for node in self.graph.nodes
         )

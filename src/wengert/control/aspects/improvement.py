@@ -14,6 +14,7 @@ from typing import NamedTuple
 from wengert.control.aspects.summed_products import sum_products
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP, Shape
+from wengert.core import machine
 from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Input, Node, Operation, make_operation
@@ -31,6 +32,9 @@ def never_raises(node: Operation) -> bool:
 def rewrite_body(body: Graph) -> Graph:
     """A body after the passes; itself if they change nothing."""
     return run_until_stable(body, REWRITES)
+
+
+machine.on_change(rewrite_body.cache_clear)
 
 
 def find_reads(graph: Graph) -> dict[Node, int]:

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 from wengert.core.machine.record import Machine
 
-__all__ = ["Machine", "current", "describe_changes", "using", "watch"]
+__all__ = ["Machine", "current", "describe_changes", "on_change", "using"]
 
 Forget = TypeVar("Forget", bound=Callable[[], Any])
 
@@ -34,7 +34,7 @@ _KNOWN: dict[tuple[Any, ...], Machine] = {astuple(current): current}  # equal re
 _WATCHERS: list[Callable[[], Any]] = []
 
 
-def watch(forget: Forget) -> Forget:
+def on_change(forget: Forget) -> Forget:
     """Call a function whenever another record is in force: it forgets what depends on the record."""
     _WATCHERS.append(forget)
     return forget
@@ -44,8 +44,8 @@ def watch(forget: Forget) -> Forget:
 def using(**fields: Any) -> Iterator[Machine]:
     """Decide by another record in the `with` block: the current one with some of its fields replaced.
 
-    >>> with using(threads=4):
-    ...     current.threads
+    >>> with using(threads=4) as record:
+    ...     record.threads
     4
     """
     before = current

@@ -24,6 +24,10 @@ class OrderFields:
     """Scalar operations from which additions at computed indices of few elements are made in pieces."""
     scatter_terms_per_target: int = 2
     """Additions for each element of all pieces from which on a scatter is cut: fewer cost less than adding pieces."""
+    operations_of_scatter: int = 3
+    """Scalar operations that take as long as writing or adding an element at a computed index; with them, a loop
+    reaches the operations from which its sums and additions are cut into pieces.
+    """
     sum_accumulators: int = 4
     """Independent accumulators of a sum with a short body: an addition takes four cycles until the next can begin."""
     short_body_operations: int = 8
@@ -146,3 +150,201 @@ class OrderFields:
     """Keys that the blocks of keys are multiples of: those of a tile that stays in registers."""
     attention_pieces: int = 8
     """Pieces into which the queries of few attentions are cut in the derivative, each with sums of its own."""
+
+    # What the loops of compiled programs are. A sum has its lanes along the axis in which most of what its loop reads
+    # are neighbours, and its pieces and accumulators depend on the work of the loop: so whatever decides what is
+    # computed in which loop decides the order.
+
+    # Kernels: what is computed in one loop over rows, and how many lanes run at once
+
+    max_registers_of_iterated_operands: int = 12
+    """Vectors that the operands of a loop in registers may take; the others of sixteen are for what a step computes. As
+    many lanes are added up side by side.
+    """
+    min_rows_of_row_kernel: int = 8
+    """Rows from which kernels become parts of one loop over rows: fewer are not worth sharing among threads."""
+    max_row_bytes_of_row_kernel: int = 1 << 18
+    """Bytes that all parts of a row kernel read and write for one row, which should stay in the cache."""
+    max_buffer_bytes_of_row_kernel: int = 1 << 16
+    """Bytes of all buffers of a row kernel, which are on the stack."""
+    min_rows_of_summed_piece: int = 4
+    """Rows of each piece from which a row kernel adds up along all rows: fewer cost less than to add the pieces."""
+    max_bytes_of_partial_sums: int = 1 << 20
+    """Bytes of the sums of all pieces of a row kernel, which should stay in the cache."""
+    max_operations_computed_again_in_row: int = 4
+    """Scalar operations of an element that several parts of a row kernel compute, rather than that one keeps it: about
+    those of writing and reading it in the nearest cache.
+    """
+    max_vectors_of_iteration: int = 4
+    """Vectors that run through the steps of a loop in registers at once, as each step waits for the one before it: four
+    cycles for most instructions. As many lanes are added up side by side.
+    """
+
+    # Forms: what an operation becomes, and what computes it
+
+    max_unrolled_terms: int = 8
+    """Terms of a reduction that is written out, term by term; longer ones are loops, with lanes."""
+    min_elements_per_updated_element: int = 16
+    """Elements of an array for each that is written, from which an update is made in memory; in smaller ones, every
+    element is computed anew, in the loops that read it.
+    """
+    min_elements_updated_in_memory: int = 256
+    """Elements of the smallest array that is updated in memory: smaller ones are computed anew in no time."""
+    max_updates_traced_to_input: int = 64
+    """Updates of updates that are looked at for what they began with; after more, the array is in memory anyway."""
+    min_bytes_moved_instead_of_gather: int = 48
+    """Bytes that passes over an array move for each element, from which one read at an index is faster: three passes
+    over complex numbers, six over doubles.
+    """
+    min_elements_of_composed_moves: int = 128
+    """Elements of the smallest array whose moves are composed: positions of smaller ones are known when code is
+    written.
+    """
+    max_elements_of_composed_moves: int = 1 << 20
+    """Elements of the largest array whose moves are composed: its indices are a constant of the program."""
+    max_operations_repeated_for_transpose: int = 12
+    """Scalar operations of an element that are repeated where both a matrix and its transpose are used: to store and
+    read elements of columns takes longer.
+    """
+    max_bytes_of_transposed_constant: int = 1 << 20
+    """Bytes of a constant that is stored once more, transposed: data of the user may be large, and used in both orders.
+    """
+    max_row_bytes_read_twice: int = 1 << 15
+    """Bytes of rows that stay in a GPU's cache between two reads; longer ones are reduced in one read."""
+    min_bytes_of_running_reduction: int = 1 << 24
+    """Bytes of the smallest array that is reduced in one read along axes which are not the last ones."""
+    min_terms_of_running_reduction: int = 256
+    """Terms of the shortest such reduction: fewer stay in registers or in the cache."""
+    max_numbers_sorted_for_positions: int = 48
+    """Numbers of the longest row that is sorted even if few positions of the order are read: a sorting network is as
+    fast.
+    """
+    max_selected_positions: int = 8
+    """Positions of an order that are found one by one, without sorting; for more, sorting takes less time."""
+    min_operations_of_iterated_body: int = 400
+    """Scalar operations of a loop's body above which elements run through all steps in registers; shorter bodies are
+    part of their loop as they are.
+    """
+    max_operations_of_iterated_element: int = 1 << 16
+    """Scalar operations of all steps of one element in registers: a kernel cannot be interrupted."""
+    max_order_of_small_matrix: int = 8
+    """Rows and columns of matrices whose functions are written out in kernels; LAPACK has larger ones."""
+    max_order_of_small_triangle: int = 11
+    """The same for Cholesky factors and triangular matrices, which are half as much text; at most as many as the
+    elements of a diagonal with an error of their own.
+    """
+    max_order_of_two_vectors: int = 3
+    """Rows and columns of matrices of which two vectors run at once: two of larger ones do not fit into the registers.
+    As many lanes are added up side by side.
+    """
+    max_operations_of_small_matrix: int = 1700
+    """Scalar operations of a function of one small matrix that is written out: LLVM's time is proportional to them."""
+    min_queries_of_blocked_attention: int = 16
+    """Queries from which attention is computed in blocks, without its scores in memory; row kernels are faster for
+    fewer.
+    """
+    min_pairs_of_blocked_attention: int = 1 << 11
+    """Pairs of queries and keys from which attention is computed in blocks; small products are faster for fewer."""
+    max_elements_of_tall_device_product: int = 256
+    """Elements of a product that is a reduction on a GPU, if they have many terms: a library has few threads for it."""
+    min_terms_of_tall_device_product: int = 2048
+    """Terms of each element of such a product; for fewer, the library has threads enough."""
+    max_terms_of_small_device_product: int = 512
+    """Terms of all elements of a product that is a reduction on a GPU because it fuses with other operations."""
+
+    # Schedule: what is computed in which loop
+
+    max_scatters_of_kernel: int = 8
+    """Scatters into one array that one kernel does: more arrays than that are too many streams. They are added in the
+    order of its loop.
+    """
+    max_bytes_added_to_product: int = 1 << 18
+    """Bytes that a product begins with where a kernel could add them: it reads blocks, and memory is faster in order.
+    """
+    min_rows_of_narrow_product: int = 64
+    """Rows of the shortest tall matrix whose products are sums in a loop over its rows."""
+    max_products_of_narrow_row: int = 64
+    """Multiplications for one row of such a product, which are written out; BLAS is faster for more."""
+    max_operations_of_unrolled_program: int = 400
+    """Scalar operations of a program that is written out completely, without loops: a loop costs a call and a branch.
+    """
+    max_operations_computed_again: int = 12
+    """Scalar operations of an element that several kernels compute, rather than that one stores it: those of writing it
+    to the cache and reading it again.
+    """
+    max_operations_computed_again_beyond_cache: int = 48
+    """The same for arrays beyond the cache: those of writing an element to memory and reading it again."""
+    min_bytes_beyond_cache: int = 1 << 20
+    """Bytes of arrays that are not in the cache when the next kernel reads them."""
+    max_elements_of_short_row: int = 48
+    """Elements of rows by which the rows of a program are chosen, whose elements are written out."""
+    max_elements_of_unrolled_row: int = 128
+    """Elements of rows that are written out where a program has short ones: LLVM's time is proportional to them."""
+    min_short_rows: int = 64
+    """Short rows that are worth a loop with lanes across them: fewer fill too few vectors."""
+    max_terms_of_unrolled_product: int = 512
+    """Terms of a product of small matrices in a row, which are summed at once."""
+    min_reads_of_copied_columns: int = 4
+    """Reads of an operand of rows from which it is copied by columns first: lanes are then neighbours in memory."""
+    max_elements_per_counted_read: int = 4
+    """Elements of a choice for each that a read is for, up to which the read counts: those of borders do not."""
+    max_operations_of_image: int = 2
+    """Scalar operations of a function of one value that is never stored instead of that value."""
+    max_positions_of_stencil: int = 64
+    """Positions at which a value is read up to which they are followed to what it is computed from: their number grows
+    exponentially with the steps of a stencil.
+    """
+    max_terms_of_row_reduction: int = 48
+    """Terms of the longest reduction in rows that are written out; for longer ones, lanes along the row do the same."""
+    max_terms_of_mixing_reduction: int = 12
+    """Terms of a reduction in rows up to which it is a reason to write them out."""
+    max_operations_of_unrolled_row: int = 6000
+    """Scalar operations of one row that are written out: LLVM's time is proportional to them."""
+    min_operations_per_row_element: int = 6
+    """Scalar operations for each element that is read or stored, from which rows are written out: lanes read elements
+    that are a row apart.
+    """
+    min_operations_per_narrow_row_element: int = 1
+    """The same for narrow rows that are reduced, along which there would be few lanes."""
+    max_streams_of_loop: int = 16
+    """Large arrays that one loop reads and writes if its values have no operand in common: memory is fast for few
+    streams.
+    """
+    max_bytes_without_stream: int = 4096
+    """Bytes of arrays that stay in the nearest cache, and are no streams."""
+    min_rows_of_triangle_product: int = 400
+    """Rows of the smallest product `x.T @ x` of which only one triangle is computed: to mirror a small one takes no
+    time.
+    """
+
+    # Passes: what is computed at all
+
+    max_rounds_of_passes: int = 3
+    """Rounds of all passes, if they do not come to rest before: few graphs change in the third."""
+    max_bytes_of_compared_constants: int = 1 << 12
+    """Bytes of constants that are compared by their numbers; larger ones are the same if they are one array. Equal
+    values are computed once, in a loop that stores them.
+    """
+    min_terms_left_to_blas: int = 4096
+    """Terms of a sum of products from which BLAS adds them up, if there are several for each element of the operands.
+    """
+    min_elements_per_added_element: int = 16
+    """Elements of an array of cotangents for each that a slice of it has, from which the slice is added in memory."""
+    min_elements_of_added_updates: int = 256
+    """Elements of the smallest such array."""
+    max_bytes_always_folded: int = 4096
+    """Bytes of constants that are computed by NumPy, when a graph is optimised, even if they are larger than what they
+    are computed from.
+    """
+    max_bytes_of_folded_constants: int = 1 << 16
+    """Bytes by which all constants together may grow when they are computed, beside doubling."""
+    min_peak_bytes_of_recomputation: int = 1 << 20
+    """Bytes of peak memory from which values are computed again: less fits into a cache, and time matters more."""
+    min_bytes_computed_again: int = 1 << 12
+    """Bytes of the smallest value that is computed again to save memory."""
+    max_rounds_of_recomputation: int = 4
+    """Rounds in which the peak is lowered: each is a pass over the graph."""
+    max_joined_pieces: int = 64
+    """Pieces of an array that are joined at once: each is copied to a longer list of operands."""
+    max_parts_read_from_joined: int = 8
+    """Parts of a concatenation among which a slice is looked for: each slice looks at all of them."""

@@ -8,6 +8,8 @@ from wengert.core.machine.kernels import KernelFields
 from wengert.core.machine.order import OrderFields
 from wengert.core.machine.products import ProductFields
 from wengert.core.machine.routines import RoutineFields
+from wengert.core.machine.programs import ProgramFields
+from wengert.core.machine.schedule import ScheduleFields
 from wengert.core.machine.threads import ThreadFields
 
 
@@ -17,6 +19,8 @@ class Machine(
     OrderFields,
     ProductFields,
     RoutineFields,
+    ProgramFields,
+    ScheduleFields,
     ThreadFields,
 ):
     """All numbers by which code decides; each field has its unit in its name, a reason, and how it was measured."""

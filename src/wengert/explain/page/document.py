@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import base64
 import html
-import json
 import zlib
 from collections.abc import Sequence
 from typing import Any
 
+from wengert.core.json_text import write_json
 from wengert.core.primitive import TABLE
 from wengert.explain.aspects.phrases import phrase
 from wengert.explain.explanation import Explanation, writes
@@ -118,7 +118,7 @@ def embed_data(data: Any) -> str:
 
 def embed_json(data: Any) -> str:
     """JSON for a script element: nothing in it can end the element or begin a comment."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = write_json(data, ensure_ascii=False, separators=(",", ":"))
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text

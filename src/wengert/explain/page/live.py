@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,10 +66,9 @@ def recorded_only(reason: str) -> LivePage:
     return LivePage(LiveProgram(reason=reason), {"reason": reason})
 
 
-def number_list(x: Any) -> list[float | str]:
-    """The elements of a value as JSON; what is not finite as the words that JavaScript reads."""
-    flat = np.asarray(plain_arrays(x), float).ravel().tolist()
-    return [n if math.isfinite(n) else "NaN" if math.isnan(n) else "Infinity" if n > 0 else "-Infinity" for n in flat]
+def number_list(x: Any) -> list[float]:
+    """The elements of a value."""
+    return np.asarray(plain_arrays(x), float).ravel().tolist()
 
 
 def decision_data(decision: Decision) -> dict[str, Any]:
@@ -78,7 +76,7 @@ def decision_data(decision: Decision) -> dict[str, Any]:
     source = decision.source
     return {
         "line": source.line if source is not None else None,
-        "value": np.asarray(decision.value, float).ravel().tolist(),
+        "value": number_list(decision.value),
     }
 
 

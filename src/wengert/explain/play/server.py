@@ -14,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from wengert.core.json_text import write_json
 from wengert.explain.page.document import embed_json
 from wengert.explain.play.formulas import answer
 from wengert.explain.templates import fill_template, read_asset
@@ -73,7 +74,7 @@ class PlayHandler(BaseHTTPRequestHandler):
         except (ValueError, RecursionError):
             self.reply(400, "text/plain", "Not JSON.")
             return
-        self.reply(200, "application/json", json.dumps(answer(request)))
+        self.reply(200, "application/json", write_json(answer(request)))
 
     def is_allowed(self, token: str) -> bool:
         """Whether a request has the token and was meant for this machine; if not, it is refused."""

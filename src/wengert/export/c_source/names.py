@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import cache
 
+from wengert.export.c_names import WORDS
 from wengert.export.c_source.functions import c_function
 from wengert.export.c_source.terms import INTRINSICS
-from wengert.export.interface import RESERVED, as_identifier
+from wengert.export.interface import as_identifier
 
 COUNTERS = (*"ijklmnpq", *[f"i{number}" for number in range(1, 33)])
 """The names of loop counters, from the outside in."""
@@ -27,7 +28,7 @@ class Names:
     """The names that a function has taken. Those inside of loops are free again after them."""
 
     def __init__(self, reserved: Collection[str]):
-        self.taken: set[str] = {*RESERVED, *OWN, *called_names(), *reserved}
+        self.taken: set[str] = {*WORDS, *OWN, *called_names(), *reserved}
         self.in_block: set[str] = set()  # names that the lines of the present loops declare
         self.in_blocks: set[str] = set()  # those of all loops
 

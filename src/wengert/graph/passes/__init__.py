@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from wengert.core import machine
 from wengert.graph.forms import form
 from wengert.graph.graph import Graph
 from wengert.graph.passes.bodies import improve_bodies
@@ -31,8 +32,6 @@ REWRITES: tuple[Pass, ...] = (
 )
 """In the order in which they run. Then comes `recompute`, once: it repeats operations, which these would undo."""
 
-ROUNDS = 3
-
 
 @form("optimize")
 def optimize(graph: Graph, verbose: bool = False) -> Graph:
@@ -49,7 +48,7 @@ def optimize(graph: Graph, verbose: bool = False) -> Graph:
 def run_until_stable(graph: Graph, rewrites: Sequence[Pass], verbose: bool = False) -> Graph:
     """The graph after these passes, in turn until none changes anything."""
     idle = 0
-    for rewrite in (*rewrites,) * ROUNDS:
+    for rewrite in (*rewrites,) * machine.current.max_rounds_of_passes:
         after = run_pass(rewrite, graph, verbose)
         idle = idle + 1 if after is graph else 0
         graph = after

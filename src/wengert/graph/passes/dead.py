@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import cache
 
+from wengert.core import machine
 from wengert.core.aspects import Aspect
 from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
@@ -88,7 +89,9 @@ def read_part(node: Operation) -> Node | None:
         (key,) = key
     if is_a(joined, _stack) and key.__class__ is int and joined.params["axis"] == 0:
         return joined.args[key]
-    if is_a(joined, _concatenate) and key.__class__ is slice and joined.params["axis"] == 0 and len(joined.args) <= 8:
+    if is_a(joined, _concatenate) and key.__class__ is slice and joined.params["axis"] == 0:
+        if len(joined.args) > machine.current.max_parts_read_from_joined:
+            return None
         wanted = key.indices(joined.shape[0])
         start = 0
         for part in joined.args:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.core.aspects import primitive_of
 from wengert.core.primitive import plain_impl
 from wengert.core.spec import Spec
@@ -15,12 +16,6 @@ from wengert.graph.passes.rewrite import constant_value, rebuild
 from wengert.ops.indexing.subscripts import _add_at, _scatter, _set_at, gather
 from wengert.ops.shape.joining import _full_like
 from wengert.ops.shape.reshaping import _broadcast_to
-
-SMALL = 4096
-"""Results of at most so many bytes are always folded."""
-
-ALLOWANCE = 1 << 16
-"""Bytes by which all constants together may grow, beside doubling."""
 
 
 def fold(graph: Graph) -> Graph:
@@ -32,10 +27,12 @@ def fold(graph: Graph) -> Graph:
     """
     scalars: dict[Node, Node] = {node: shrink(node) for node in graph.constants if is_repeated(node)}
     folded = rebuild(graph, lambda node, _: fold_operation(node), scalars)
-    if folded is graph or total_bytes(folded.constants) <= 2 * total_bytes(graph.constants) + ALLOWANCE:
+    most = 2 * total_bytes(graph.constants) + machine.current.max_bytes_of_folded_constants
+    if folded is graph or total_bytes(folded.constants) <= most:
         return folded
+    small = machine.current.max_bytes_always_folded
     return rebuild(
-        graph, lambda node, _: fold_operation(node) if len(node.specs) == 1 and node.nbytes <= SMALL else None, scalars
+        graph, lambda node, _: fold_operation(node) if len(node.specs) == 1 and node.nbytes <= small else None, scalars
     )
 
 
@@ -56,7 +53,9 @@ def fold_operation(node: Operation) -> Node | None:
         if a.__class__ is not Constant or a.is_captured:
             return None
         values.append(a.value)
-    if node.spec.__class__ is tuple or is_broadcast(node) or node.nbytes > max(SMALL, total_bytes(node.args)):
+    if node.spec.__class__ is tuple or is_broadcast(node):
+        return None
+    if node.nbytes > max(machine.current.max_bytes_always_folded, total_bytes(node.args)):
         return None
     try:
         with np.errstate(all="ignore"):

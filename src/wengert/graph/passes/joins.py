@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from wengert.core import machine
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a
 from wengert.graph.passes.rewrite import make_node, rebuild
@@ -18,9 +19,6 @@ from wengert.ops.indexing.subscripts import _scatter
 from wengert.ops.shape.joining import _stack
 from wengert.ops.shape.rearranging import _concatenate
 from wengert.ops.shape.reshaping import _expand_dims
-
-MOST_PIECES = 64
-"""So many pieces are joined at most: each of them is copied to a longer list of operands."""
 
 
 class Piece(NamedTuple):
@@ -106,11 +104,11 @@ def join_values(node: Operation, first: Piece, second: Piece, axis: int) -> Node
     ]
     if parts[0] is not None and parts[1] is not None:
         whole = [*parts[0], *parts[1]]
-        return make_node(node, _stack, *whole, axis=k) if len(whole) <= MOST_PIECES else None
+        return make_node(node, _stack, *whole, axis=k) if len(whole) <= machine.current.max_joined_pieces else None
     whole = []
     for piece, single in zip((first, second), singles, strict=True):
         if is_a(piece.value, _concatenate) and piece.value.params["axis"] == k and not single:
             whole += piece.value.args
         else:
             whole.append(make_node(node, _expand_dims, piece.value, axis=(k,)) if single else piece.value)
-    return make_node(node, _concatenate, *whole, axis=k) if len(whole) <= MOST_PIECES else None
+    return make_node(node, _concatenate, *whole, axis=k) if len(whole) <= machine.current.max_joined_pieces else None

@@ -10,25 +10,19 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import NamedTuple
 
+from wengert.core import machine
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation
-
-WORTHWHILE = 1 << 20
-"""Bytes of peak memory below which everything fits into a cache, and time matters more."""
-
-SMALL = 1 << 12
-"""Bytes below which a value is not worth computing again."""
-
-ROUNDS = 4
 
 
 def recompute(graph: Graph) -> Graph:
     """The graph with cheap operations repeated, if its peak memory is lower then; else the graph itself."""
-    if sum([node.nbytes for node in graph.operations]) < WORTHWHILE:
+    worthwhile = machine.current.min_peak_bytes_of_recomputation
+    if sum([node.nbytes for node in graph.operations]) < worthwhile:
         return graph
     lives = Lifetimes.of(graph)
-    for _ in range(ROUNDS):
-        repeated = choose_recomputed(graph, lives) if lives.peak >= WORTHWHILE else None
+    for _ in range(machine.current.max_rounds_of_recomputation):
+        repeated = choose_recomputed(graph, lives) if lives.peak >= worthwhile else None
         if not repeated:
             break
         after = clone_operations(graph, lives, repeated)
@@ -101,7 +95,8 @@ def choose_recomputed(graph: Graph, lives: Lifetimes) -> dict[Operation, int]:
     for i, node in enumerate(lives.order):
         if i >= lives.crest:
             break
-        if not is_cheap(node) or node in viewed or node in outputs or node in needed or node.nbytes < SMALL:
+        is_small = node.nbytes < machine.current.min_bytes_computed_again
+        if not is_cheap(node) or node in viewed or node in outputs or node in needed or is_small:
             continue
         later = next((use for use in lives.uses[node] if use > lives.crest), None)
         if later is None or lives.crest in lives.uses[node]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.core.aspects import Aspect
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation, is_a
@@ -30,8 +31,6 @@ shorter_reduction: Aspect[Callable[[Operation, Operation], Node | None]] = Aspec
     "shorter reduction", "a cheaper operation that is equal to a reduction of its result", rest="none is known"
 )
 REDUCTIONS = (_sum, _mean, _max, _min, _any, _all)
-WORTH_A_PRODUCT = 4096
-"""Products from this number on are left to BLAS, if there are several for each element of the operands."""
 
 
 def shorten_reductions(graph: Graph) -> Graph:
@@ -198,7 +197,8 @@ def is_contraction(x: Node, axes: Sequence[int]) -> bool:
     if not is_a(x, multiply):
         return False
     a, b = x.args
-    if x.size < max(WORTH_A_PRODUCT, 4 * a.size, 4 * b.size) or a.dtype != b.dtype or x.ndim > len(LETTERS):
+    fewest = max(machine.current.min_terms_left_to_blas, 4 * a.size, 4 * b.size)
+    if x.size < fewest or a.dtype != b.dtype or x.ndim > len(LETTERS):
         return False
     return all(extent(a, x, i) != 1 and extent(b, x, i) != 1 for i in axes)
 

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation
 from wengert.graph.passes.rewrite import rebuild
-
-COMPARED = 1 << 12
-"""Bytes up to which constants are compared by their numbers. Larger ones are the same if they are one array."""
 
 
 def merge_common(graph: Graph) -> Graph:
@@ -57,6 +55,7 @@ def number_key(node: Constant) -> Hashable:
     value = node.value
     if node.weak is not None:
         return node.weak, repr(value)
-    if isinstance(value, np.ndarray | np.generic) and value.nbytes <= COMPARED and not value.dtype.hasobject:
+    most = machine.current.max_bytes_of_compared_constants
+    if isinstance(value, np.ndarray | np.generic) and value.nbytes <= most and not value.dtype.hasobject:
         return value.dtype.str, value.shape, value.tobytes()
     return id(value)

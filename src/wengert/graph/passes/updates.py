@@ -6,16 +6,12 @@ is large; added at the index, it costs as much as it has elements.
 
 from __future__ import annotations
 
+from wengert.core import machine
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Input, Node, Operation, is_a
 from wengert.graph.passes.rewrite import make_node, rebuild
 from wengert.ops.elementwise.arithmetic import add
 from wengert.ops.indexing.subscripts import _add_at, _scatter, _set_at
-
-SMALL_PART = 16
-"""Of a slice, at most so small a part of a large array is worth a step of its own."""
-LARGE = 256
-"""The number of elements of a large array."""
 
 
 def add_at_indices(graph: Graph) -> Graph:
@@ -45,7 +41,10 @@ def is_at_index(x: Node) -> bool:
 
 def is_small_part(x: Node) -> bool:
     """Whether a small part of a large array is a slice, and the rest are zeros."""
-    return is_a(x, _scatter) and len(x.args) == 1 and x.size >= LARGE and SMALL_PART * x.args[0].size <= x.size
+    now = machine.current
+    if not is_a(x, _scatter) or len(x.args) > 1 or x.size < now.min_elements_of_added_updates:
+        return False
+    return now.min_elements_per_added_element * x.args[0].size <= x.size
 
 
 def is_in_memory(x: Node) -> bool:

@@ -7,12 +7,15 @@ const DELAY = 160;
 
 let values = start.values, newest = 0, pictured = 0, waiting = 0, shown = null;
 
+// JSON has no NaN and no infinities: they are strings.
+const nameNumber = (_, x) => typeof x === "number" && !Number.isFinite(x) ? String(x) : x;
+
 async function ask() {
   const number = ++newest, formula = $("formula").value;
   let found;
   try {
     const headers = { "Content-Type": "application/json", "X-Wengert-Token": token };
-    const body = JSON.stringify({ formula, mode: $("mode").value, values });
+    const body = JSON.stringify({ formula, mode: $("mode").value, values }, nameNumber);
     const response = await fetch("/page", { method: "POST", headers, body });
     if (!response.ok) throw new Error(await response.text());
     found = await response.json();

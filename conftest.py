@@ -1,0 +1,3 @@
+"""For tests and for examples in docstrings: the options that choose a sample of them."""
+
+pytest_plugins = ["tests.sampling"]

@@ -1,0 +1,157 @@
+"""Programs on shrunken machines, where tiny arrays take every path of large ones.
+
+A machine record is a set of numbers by which code decides how it computes something (`wengert.core.machine`). A program
+is compiled for several records drawn at random, with 1, 2, 4 and 8 threads. All have the same bits, in repeated calls
+and in calls from several threads of Python at once, and agree with eager code within rounding. Records whose order of
+additions is drawn, too, agree among each other. The records of a program have vectors of one width, unless programs
+are asked for that compare all of them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+import wengert as wg
+from tools.fuzz.gathers import GATHER_FAMILIES
+from tools.fuzz.generate import LAYOUTS, finish, grow, numbers
+from tools.fuzz.oracles import Difference, Run, one_by_one, stacked, to_numpy
+from tools.fuzz.programs import POINTS, Input, Program
+from tools.fuzz.scope import Scope
+from tools.fuzz.statements import FAMILIES
+from wengert.core import machine
+from wengert.core.machine.record import ORDER_FIELDS, Machine
+
+THREADS = (1, 2, 4, 8)
+CALLS = 20
+CALLERS = 4
+DRAWN = 64
+"""Fields are drawn between 1 and this."""
+VECTORS = (8, 16, 32, 64)
+OTHERS = ("table", "arithmetic", "reduction", "shape", "index", "assignment", "sequence", "contraction", "dtype")
+"""Families of other statements, one of them for some of those with gathers and scatters."""
+Record = dict[str, int]
+
+
+def generate_for_machines(seed: int, index: int, all_vectors: bool = False) -> Program:
+    """The program of this number: arrays of some hundred elements, indices, and the machines that it is run on.
+
+    These have vectors of one width, or of all.
+    """
+    program = Program((seed, index))
+    scope = Scope(program, np.random.default_rng([seed, index, 1]), max_elements=600)
+    for i in range(scope.number(1, 2)):
+        shape = tuple(scope.number(5, 24) for _ in range(scope.one_of([1, 2, 2, 2])))
+        if scope.chance(0.15):
+            shape = (scope.number(3, 10), scope.number(2, 6), scope.number(2, 6))
+        elif scope.chance(0.2):
+            shape = (scope.number(90, 110),) if len(shape) == 1 else (scope.number(30, 50), scope.one_of([1, 3, 4, 9]))
+        dtype = scope.one_of([np.float64] * 6 + [np.float32])
+        program.inputs.append(Input(f"x{i}", numbers(scope, shape, dtype, POINTS), scope.one_of(LAYOUTS)))
+    for name in ("i0", "i1"):
+        program.inputs.append(Input(name, [scope.rng.integers(0, 1000, 40) for _ in range(POINTS)]))
+    for argument in program.inputs:
+        scope.enter(argument.name, [argument.at(point) for point in range(POINTS)])
+    scope.names, scope.unused = [[n for n in some if n[0] == "x"] for some in (scope.names, scope.unused)]
+    grow(scope, GATHER_FAMILIES | {name: FAMILIES[name] for name in [scope.one_of(OTHERS), "arithmetic"]})
+    finish(program, scope, state=False)
+    program.result = " + ".join(f"total({name})" for name in scope.unused) or "total(x0)"
+    program.records = draw_records(scope.rng, VECTORS if all_vectors else (scope.one_of(VECTORS),))
+    return program
+
+
+def draw_fields(rng: np.random.Generator, has_order: bool) -> Record:
+    """Small numbers for the fields of the record, for those of the order of additions or for the others."""
+    names = [f.name for f in fields(Machine) if (f.name in ORDER_FIELDS) is has_order and type(f.default) is int]
+    highest = rng.choice([1, 4, 16, DRAWN], len(names))
+    return {name: int(rng.integers(1, high + 1)) for name, high in zip(names, highest, strict=True)}
+
+
+def draw_records(rng: np.random.Generator, widths: Sequence[int]) -> tuple[Record, ...]:
+    """This computer with one thread, four shrunken machines, and two with another order of additions."""
+    shrunken: Sequence[Record] = [draw_fields(rng, False) for _ in range(6)]
+    order = draw_fields(rng, True)
+    counts = (*THREADS, 1, int(rng.choice(THREADS[1:])))
+    records = [{}, *shrunken[:4], *(some | order for some in shrunken[4:])]
+    return tuple(
+        some | {"threads": count, "vector_bytes": int(rng.choice(widths))}
+        for some, count in zip(records, (1, *counts), strict=True)
+    )
+
+
+def bits_of(results: Sequence[np.ndarray]) -> bytes:
+    """The bytes of results, all NaN alike."""
+    return b"".join(np.where(np.isnan(a), a.dtype.type(np.nan), a).tobytes() for a in results)
+
+
+class Way:
+    """What is compiled: value and gradient, or now and then a second derivative or a batch."""
+
+    def __init__(self, run: Run):
+        self.f: Callable = run.value_and_grad
+        self.reference, self.args, self.order = self.f, run.program.at(0), 1
+        choice = np.random.default_rng([*run.program.seed, 5]).integers(8)
+        if choice == 0:
+            self.f = self.reference = run.forward_over_reverse
+            self.order = 2
+        elif choice == 1:
+            self.f = self.reference = run.reverse_over_reverse
+            self.order = 2
+        elif choice == 2:
+            self.f, self.args = wg.vmap(run.value_and_grad), stacked(run)
+            self.reference = one_by_one(run.value_and_grad)
+
+
+def check_machines(run: Run) -> None:
+    """Compiled for every record of a program: equal bits for equal orders of additions, and close to eager code."""
+    way = Way(run)
+    expected = to_numpy(way.reference(*way.args))
+    known: dict[tuple, tuple[Record, bytes]] = {}
+    for record in run.program.records:
+        with machine.using(**record):
+            g = wg.compile(way.f)
+            found = to_numpy(g(*way.args))
+            bits = bits_of(found)
+            again = {bits_of(to_numpy(g(*way.args))) for _ in range(CALLS)} | call_at_once(g, way.args)
+        run.counts["comparisons"] += 1
+        run.compare("machine", found, expected, way.reference, way.args, way.order)
+        if run.differences:
+            message = f"machine.using({show(record)}):\n{run.differences[-1].message}"
+            run.differences[-1] = run.differences[-1]._replace(message=message)
+            return
+        if again != {bits}:
+            message = f"machine.using({show(record)}): repeated calls have {len(again | {bits})} different results"
+            run.differences.append(Difference("machine", message))
+            return
+        order = tuple(sorted((name, value) for name, value in record.items() if name in ORDER_FIELDS))
+        first, others = known.setdefault(order, (record, bits))
+        if bits != others:
+            message = f"machine.using({show(first)})\nand machine.using({show(record)}): not the same bits"
+            run.differences.append(Difference("bits", message))
+            return
+
+
+def call_at_once(g: Callable, args: Sequence[Any]) -> set[bytes]:
+    """The results of calls from several threads of Python."""
+    found: list[bytes] = []
+    start = threading.Barrier(CALLERS)
+
+    def call() -> None:
+        start.wait()
+        for _ in range(CALLS // CALLERS):
+            found.append(bits_of(to_numpy(g(*args))))
+
+    callers = [threading.Thread(target=call) for _ in range(CALLERS)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    return set(found) if len(found) == CALLS // CALLERS * CALLERS else {b"a call failed"}
+
+
+def show(record: Record) -> str:
+    return ", ".join(f"{name}={value}" for name, value in record.items())

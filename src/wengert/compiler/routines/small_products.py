@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wengert.compiler.machine.target import vector_bytes, vector_lanes
+from wengert.compiler.machine.target import sum_lanes, vector_bytes, vector_lanes
 from wengert.compiler.routines.matrix_product import MatrixProduct
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import fold_lanes, load_element, splat, store_element
@@ -48,7 +48,7 @@ class SmallProduct(MatrixProduct):
     @property
     def sum_lanes(self) -> int:
         """The number of lanes that are added up side by side in sums along both operands."""
-        return max(machine.current.sum_bytes // Type(self.kind).align, 1)
+        return sum_lanes(Type(self.kind).align)
 
     @property
     def is_along_sum(self) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from wengert.compiler.machine.target import vector_lanes
+from wengert.compiler.machine.target import sum_lanes, vector_lanes
 from wengert.compiler.simd.lane_operations import fold_lanes, load_masked, pick_lanes, splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma
 from wengert.compiler.simd.transposes import fold_rows
@@ -46,7 +46,7 @@ class VectorProduct(NamedTuple):
     @property
     def sum_lanes(self) -> int:
         """The number of lanes of a row that are added up side by side."""
-        return max(machine.current.sum_bytes * 8 // int(self.kind[1:]), 1)
+        return sum_lanes(int(self.kind[1:]) // 8)
 
     @property
     def is_narrow(self) -> bool:

@@ -50,7 +50,7 @@ class OrderFields:
     max_rows_of_wide_own_product: int = 16
     """Rows of a result that has few blocks of rows, so that its right operand may be larger."""
     max_right_bytes_of_wide_own_product: int = 1 << 20
-    """Bytes of the right operand of a product with so few rows."""
+    """Bytes of the right operand of a product with such a result."""
     direct_blas_from_multiplications: int = 1 << 10
     """Multiplications from which BLAS has kernels without copies and threads: partly empty vectors do not pay there."""
     direct_blas_to_multiplications: int = 10**6
@@ -119,6 +119,16 @@ class OrderFields:
     """
     filter_sum_registers: int = 32
     """Registers of the processor by which the filters of such a block are counted, whatever it has."""
+    products_per_cycle: float = 2.0
+    """Products of vectors that a core adds up in one cycle: of the estimates by which blocks of sums are
+    chosen, whose filters decide how much is added up before their lanes are.
+    """
+    reads_per_cycle: float = 2.0
+    """Vectors that a core reads in one cycle."""
+    cycles_of_dependent_sum: float = 4.0
+    """Cycles until a sum can be added to again."""
+    cycles_of_tap: float = 0.5
+    """Cycles of a tap of filters besides its products and reads."""
     max_phases_of_convolution: int = 16
     """Phases of the cotangents of signals, each with loops of its own: with more, products of matrices add them up."""
 
@@ -127,14 +137,14 @@ class OrderFields:
     instructions_of_transform_pass: int = 8
     """Instructions of a pass for each number besides its transforms: reads, writes, products with roots."""
     instructions_of_transposed_vector: int = 6
-    """Instructions that transpose a vector."""
+    """Instructions on vectors that transpose one, by exchanges with others."""
     instructions_of_large_transform_blocks: tuple[tuple[int, float], ...] = (
         (1 << 15, 2.0),
         (1 << 17, 1.5),
         (1 << 18, 3.0),
         (1 << 19, 6.0),
     )
-    """Instructions that a pass takes more for each number, if both blocks have more than so many bytes."""
+    """Bytes of both blocks, and the instructions that a pass of larger ones takes more for each number: the caches."""
     instructions_of_apart_copy: int = 4
     """Instructions that copy a number to or from where it is not a neighbour; others are copied as vectors."""
 

@@ -74,14 +74,6 @@ class RoutineFields:
 
     # Convolutions
 
-    products_per_cycle: float = 2.0
-    """Products of vectors that a core adds up in one cycle: of the estimates by which blocks of sums are chosen."""
-    reads_per_cycle: float = 2.0
-    """Vectors that a core reads in one cycle."""
-    cycles_of_dependent_sum: float = 4.0
-    """Cycles until a sum can be added to again."""
-    cycles_of_tap: float = 0.5
-    """Cycles of a tap of filters besides its products and reads."""
     source_bytes_of_convolution_strip: int = 1 << 18
     """Bytes of the source that a strip of the target should need: they stay in the second cache."""
     max_channels_of_convolution_block: int = 8

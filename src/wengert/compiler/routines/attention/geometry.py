@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from wengert.compiler.machine.target import vector_lanes
+from wengert.compiler.machine.target import sum_lanes, vector_lanes
 from wengert.compiler.routines.attention.products import BlockProduct
 from wengert.compiler.routines.call import Operand
 from wengert.compiler.simd.lanes import Code, Lanes
@@ -82,7 +82,7 @@ class Geometry(NamedTuple):
 
     def sum_lanes_along(self, columns: int) -> int:
         """The lanes that are added up side by side along rows of so many elements."""
-        return math.gcd(columns, max(machine.current.sum_bytes // Type(self.kind).align, 1))
+        return math.gcd(columns, sum_lanes(Type(self.kind).align))
 
     def to_queries(self, left: tuple[int, int], is_added: bool = False) -> BlockProduct:
         """A product of anything and a block in which lanes are queries."""

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import product
 
-from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.machine.target import sum_lanes, vector_bytes
 from wengert.compiler.routines.convolution.blocks import estimate_cycles, fit_lanes, register_count
 from wengert.compiler.routines.convolution.buffer import Buffer
 from wengert.compiler.routines.convolution.correlation import Geometry, Tap
@@ -36,7 +36,7 @@ class FilterParts(Parts):
     def __init__(self, geometry: Geometry):
         g = self.geometry = geometry
         nbytes, now = Type(g.kind).align, machine.current
-        lanes = fit_lanes(max(now.sum_bytes // nbytes, 1), g.positions[2])
+        lanes = fit_lanes(sum_lanes(nbytes), g.positions[2])
         windows = zip(g.positions, g.stride, reach(g.size, g.dilation), strict=True)
         extents = tuple([(n - 1) * s + extent for n, s, extent in windows])
         is_inside = max(g.before) == 0 and all(end <= n for end, n in zip(extents, g.lengths, strict=True))

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from wengert.compiler.machine.target import vector_lanes
+from wengert.compiler.machine.target import sum_lanes, vector_lanes
 from wengert.compiler.routines.wide_vectors import has_wide_vectors
 from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.lane_operations import splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
 from wengert.compiler.simd.transposes import shuffle
 from wengert.compiler.simd.types import Type
-from wengert.core import machine
 
 
 def product(x: Complex, y: Complex) -> Complex:
@@ -47,7 +46,7 @@ def most_lanes(kind: str, *extents: int) -> int:
 
 def planned_lanes(kind: str, *extents: int) -> int:
     """The lanes by which transforms are planned, whatever vectors the processor has: so all have the same steps."""
-    return fit_lanes(max(machine.current.sum_bytes * 8 // int(kind[1:]), 1), *extents)
+    return fit_lanes(sum_lanes(int(kind[1:]) // 8), *extents)
 
 
 def fit_lanes(lanes: int, *extents: int) -> int:

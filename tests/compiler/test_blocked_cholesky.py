@@ -7,17 +7,15 @@ import pytest
 
 import wengert as wg
 from wengert.compiler.kernels.threads import LIMITS
-from wengert.compiler.machine.target import vector_bytes
-from wengert.compiler.routines.blocked_cholesky_pull import FEWEST, is_pulled_in_blocks
-from wengert.compiler.routines.blocked_cholesky_pull import MOST as MOST_PULLED
-from wengert.compiler.routines.packed_products import NARROWEST
-from wengert.core import native
+from wengert.compiler.routines.blocked_cholesky_pull import is_pulled_in_blocks
+from wengert.compiler.routines.wide_vectors import has_wide_vectors
+from wengert.core import machine, native
 from wengert.core.primitive import TABLE, plain_impl
 
 CHOLESKY, PULL = TABLE["cholesky"], TABLE["cholesky_pull"]
 SIZES = [16, 31, 32, 33, 47, 64, 77, 100, 141, 200]
 
-pytestmark = pytest.mark.skipif(vector_bytes() < NARROWEST, reason="LAPACK factors matrices where vectors are short")
+pytestmark = pytest.mark.skipif(not has_wide_vectors(), reason="LAPACK factors matrices where vectors are short")
 
 
 def draw(n, dtype=float):
@@ -105,8 +103,8 @@ def test_it_is_not_blas_that_computes_the_derivative():
 
 
 def test_the_derivative_of_other_matrices_is_left_to_blas():
-    assert not is_pulled_in_blocks(np.dtype(float), FEWEST - 1)
-    assert not is_pulled_in_blocks(np.dtype(float), MOST_PULLED + 1)
+    assert not is_pulled_in_blocks(np.dtype(float), machine.current.min_columns_of_blocked_cholesky_pull - 1)
+    assert not is_pulled_in_blocks(np.dtype(float), machine.current.max_columns_of_blocked_cholesky_pull + 1)
 
 
 def test_the_bits_of_the_derivative_do_not_depend_on_threads(monkeypatch):

@@ -10,9 +10,8 @@ import pytest
 import wengert as wg
 from wengert.compiler.call.eager_call import LARGEST_ALONE
 from wengert.compiler.kernels.threads import LIMITS
-from wengert.compiler.machine.target import vector_bytes
-from wengert.compiler.routines.packed_products import NARROWEST
 from wengert.compiler.routines.triangular_panels import is_factored_in_blocks
+from wengert.compiler.routines.wide_vectors import has_wide_vectors
 from wengert.core import native
 from wengert.core.native import LargeSignatures, native_call
 from wengert.core.primitive import TABLE, plain_impl
@@ -284,7 +283,7 @@ def test_stacks_that_come_again_are_native(native_calls, monkeypatch):
     assert len(native_calls) < 16  # NumPy runs the first ones
 
 
-@pytest.mark.skipif(vector_bytes() < NARROWEST, reason="BLAS is faster than narrow vectors")
+@pytest.mark.skipif(not has_wide_vectors(), reason="BLAS is faster than narrow vectors")
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("shape", [(128, 96), (4, 32, 96)])
 def test_large_products_are_those_of_numpy(shape, dtype, at_once, native_calls):
@@ -306,7 +305,7 @@ def test_small_products_and_those_of_vectors_are_numpys(at_once, native_calls):
     assert native_calls == []
 
 
-@pytest.mark.skipif(vector_bytes() < NARROWEST, reason="BLAS is faster than narrow vectors")
+@pytest.mark.skipif(not has_wide_vectors(), reason="BLAS is faster than narrow vectors")
 @pytest.mark.parametrize("subscripts", ["abc,dc->abd", "abc,cd->abd", "cab,dc->abd", "abc,ab->c"])
 def test_large_contractions_are_products(subscripts, at_once, native_calls):
     lengths = {"a": 8, "b": 32, "c": 96, "d": 112}

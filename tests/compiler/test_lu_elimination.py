@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.machine.target import vector_bytes
-from wengert.compiler.routines.packed_products import NARROWEST
+from wengert.compiler.routines.wide_vectors import has_wide_vectors
 from wengert.core import native
 from wengert.core.primitive import TABLE, plain_impl
 
 FACTORED = TABLE["factored"]
 SIZES = [16, 31, 32, 33, 50, 64, 65, 95, 128, 141, 200]
 
-pytestmark = pytest.mark.skipif(vector_bytes() < NARROWEST, reason="LAPACK factors matrices where vectors are short")
+pytestmark = pytest.mark.skipif(not has_wide_vectors(), reason="LAPACK factors matrices where vectors are short")
 
 
 def draw(n, dtype=float):

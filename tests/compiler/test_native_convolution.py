@@ -12,6 +12,7 @@ from wengert.compiler.kernels import threads
 from wengert.compiler.routines.convolution import blocks, filters, sums
 from wengert.compiler.routines.convolution.buffer import Buffer
 from wengert.compiler.routines.convolution.correlation import Geometry, result_sums, signal_sums
+from wengert.core import machine
 from wengert.ops.signal.convolution import _convolution, _convolution_filters, _convolution_signals
 
 RNG = np.random.default_rng(0)
@@ -241,7 +242,7 @@ def test_strips_of_large_signals_fit_into_the_first_cache():
     g = geometry((1, 200, 200), (1, 7, 7))
     parts = filters.FilterParts(g)
     assert parts.strip < g.positions[1]
-    assert parts.bytes_of(parts.strip) <= filters.TOGETHER
+    assert parts.bytes_of(parts.strip, parts.filters) <= machine.current.bytes_of_filter_sums
     assert filters.FilterParts(geometry((1, 9, 9), (1, 3, 3))).strip == 7
 
 

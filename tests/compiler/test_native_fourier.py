@@ -244,7 +244,7 @@ def test_some_roots_of_unity_are_the_first_of_all(n):
 def test_factors_between_the_steps_are_products_of_two_short_tables(rows, columns):
     order = (0, 1, 4, 5, 2, 3, 6, 7)
     starts = tables.start_roots(rows, columns, 8, "f64").view(complex)
-    steps = tables.lane_roots(rows, columns, order, "f64")
+    steps = tables.lane_roots(rows, columns, order, 1, "f64")[0]
     first = np.minimum(np.arange(0, columns, 8), columns - 8)
     found = starts.reshape(-1, rows, 1) * (steps[:, 0] + 1j * steps[:, 1])
     exponents = np.arange(rows)[:, None] * (first[:, None, None] + np.array(order))

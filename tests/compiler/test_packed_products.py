@@ -6,21 +6,24 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.machine.target import vector_bytes
-from wengert.compiler.routines import packed_products
 from wengert.compiler.routines.packed_products import PackedProduct
+from wengert.compiler.routines.wide_vectors import has_wide_vectors
+from wengert.core import machine
 
 SIZES = [(6, 5, 32), (13, 70, 33), (20, 40, 18), (50, 64, 7), (25, 131, 47), (12, 3, 100)]
 
 
 @pytest.fixture(autouse=True)
-def small_limits(monkeypatch):
+def small_limits():
     """Small products, too, have several chunks and blocks."""
-    monkeypatch.setattr(packed_products, "FEWEST", 0)
-    monkeypatch.setattr(packed_products, "CHUNK", 256)
-    monkeypatch.setattr(packed_products, "BLOCK", 2048)
-    monkeypatch.setattr("wengert.compiler.routines.small_products.SMALL", 0)
-    monkeypatch.setattr("wengert.compiler.routines.small_products.IN_FIRST_CACHE", 0)
+    with machine.using(
+        min_multiplications_of_packed_product=0,
+        chunk_bytes_of_packed_product=256,
+        block_bytes_of_packed_product=2048,
+        max_multiplications_of_own_product=0,
+        max_right_bytes_of_any_own_product=0,
+    ):
+        yield
 
 
 def factors(m, k, n, forms, dtype):
@@ -48,7 +51,7 @@ def test_products_agree_with_numpy(m, k, n, forms, dtype):
     multiply = product_of(forms)
     f = wg.compile(multiply)
     assert_close(f(x, y), multiply(x.astype(float), y.astype(float)), k, dtype)
-    expected = "packed product" if vector_bytes() >= packed_products.NARROWEST else "gemm"
+    expected = "packed product" if has_wide_vectors() else "gemm"
     assert f.report(x, y).routines[0].startswith(expected)
 
 
@@ -79,7 +82,7 @@ def test_sums_run_in_order_on_any_number_of_threads(monkeypatch, forms):
         results.append(wg.compile(product_of(forms))(x, y))
     np.testing.assert_array_equal(results[0], results[1])
     np.testing.assert_array_equal(results[0], results[2])
-    if vector_bytes() >= packed_products.NARROWEST:
+    if has_wide_vectors():
         total, left = np.zeros((301, 260), np.float32), x if forms == "NN" else x.T
         for p in range(131):  # the product of two float32 is exact in float64, so this rounds nearly as an fma
             total = (total + left[:, p, None].astype(float) * y[p].astype(float)).astype(np.float32)
@@ -101,11 +104,10 @@ def test_gradients_of_a_product():
         assert_close(found, expected, 70, float)
 
 
-def test_which_products_are_native(monkeypatch):
-    monkeypatch.setattr(packed_products, "FEWEST", 1 << 20)
+def test_which_products_are_native():
     is_native = lambda kind, m, n, k: PackedProduct(kind, m, n, k, False, False, k, n).is_native
-    has_wide_vectors = vector_bytes() >= packed_products.NARROWEST
-    assert is_native("f32", 1024, 128, 512) == has_wide_vectors
-    assert not is_native("f32", 10, 10, 10)
+    assert is_native("f32", 1024, 128, 512) == has_wide_vectors()
+    with machine.using(min_multiplications_of_packed_product=1 << 20):
+        assert not is_native("f32", 10, 10, 10)
     assert not is_native("f64", 4000, 4000, 4000)
     assert not is_native("c128", 256, 256, 256)

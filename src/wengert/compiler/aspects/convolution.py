@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiler.forms.lowering import FLOATS, expansion, lowering
-from wengert.compiler.routines.convolution.routine import FILTERS, MOST_PHASES, RESULTS, SIGNALS, has_whole_stacks
+from wengert.compiler.routines.convolution.routine import FILTERS, RESULTS, SIGNALS, has_whole_stacks
+from wengert.core import machine
 from wengert.ops.contraction.products import matmul
 from wengert.ops.indexing.key import Index
 from wengert.ops.indexing.subscripts import _scatter
@@ -107,7 +108,7 @@ def expand_convolution_signals(
         out = matmul(swapaxes(matrix_of(y, n), -1, -2), join_axes(t, n))
         out = reshape(out, (*out.shape[:-1], *t.shape[-n:]))
         return _scatter(out, key=Index(every(stride)), shape=(*out.shape[:-n], *lengths)) if max(stride) > 1 else out
-    if is_apart or math.prod(map(min, stride, lengths)) > MOST_PHASES:
+    if is_apart or math.prod(map(min, stride, lengths)) > machine.current.max_phases_of_convolution:
         return add_blocks(t, y, lengths, stride, tuple([before for before, _ in padding]), dilation, groups)
     options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     return with_whole_stacks(ops._convolution_signals, t, y, lengths=lengths, **options)

@@ -12,7 +12,7 @@ from wengert.compiler.kernels.borders import find_interior
 from wengert.compiler.kernels.element_sources import Element, ElementSources
 from wengert.compiler.kernels.iteration import vectors_at_once
 from wengert.compiler.kernels.row_sums import find_factor_rows
-from wengert.compiler.machine.target import vector_lanes
+from wengert.compiler.machine.target import sum_lanes, vector_lanes
 from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, flat_index
 from wengert.compiler.schedule.gather import Written
 from wengert.compiler.schedule.pieces import piece_positions
@@ -115,7 +115,7 @@ class LoopPlan:
         """
         has_row_sums = self.has_row_sums
         adds_up = bool(self.kernel.reductions or self.kernel.sums) or has_row_sums
-        count = lambda nbytes: max(machine.current.sum_bytes // nbytes, 1) if adds_up else vector_lanes(nbytes)
+        count = sum_lanes if adds_up else vector_lanes
         lanes = max(count(widest), self.fewest_vectors * count(8))
         axes: Sequence[int] = range(self.outer, len(self.domain))
         if not axes or 0 in self.domain:

@@ -145,6 +145,15 @@ def vector_lanes(nbytes: int) -> int:
     return max(vector_bytes() // nbytes, 1)
 
 
+def sum_lanes(nbytes: int) -> int:
+    """The number of elements of so many bytes that are added up side by side, a power of two.
+
+    It is the same for all vectors that a processor may have, so that the order of additions is.
+    """
+    lanes = max(machine.current.sum_bytes // nbytes, 1)
+    return 1 << (lanes.bit_length() - 1)
+
+
 def aligned_stack() -> str:
     """The attribute of functions that may have more vectors than there are registers.
 

@@ -20,31 +20,31 @@ import numpy as np
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.call import read_part
 from wengert.compiler.routines.packed_products import TileWriter, smaller
-from wengert.compiler.routines.triangular_panels import BLOCK, TriangularPanels, is_factored_in_blocks
+from wengert.compiler.routines.triangular_panels import TriangularPanels, block_columns, is_factored_in_blocks
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR
+from wengert.core import machine
 
 if TYPE_CHECKING:
     from wengert.compiler.routines.lapack import MatrixProblem
 
-FEWEST, MOST = 24, 512
-"""The least and the largest number of columns: smaller matrices do not fill a block, and of larger ones the caches hold
-too little while a block passes.
-"""
+
 SQUARES = ("triangle", "transposed", "work", "solved")
 
 
 def is_pulled_in_blocks(dtype: np.dtype, n: int) -> bool:
     """Whether the derivative for matrices with so many columns is computed here, and not by BLAS."""
-    return FEWEST <= n <= MOST and is_factored_in_blocks(dtype, n)
+    now = machine.current
+    has_size = now.min_columns_of_blocked_cholesky_pull <= n <= now.max_columns_of_blocked_cholesky_pull
+    return has_size and is_factored_in_blocks(dtype, n)
 
 
 def bytes_of_copies(dtype: np.dtype, n: int) -> dict[str, int]:
     """The bytes of squares, of the transpose of C, and of the panels of right operands."""
-    width = BlockedPull(f"f{8 * dtype.itemsize}").width
-    ends = [min(j + BLOCK, n) for j in range(0, n, BLOCK)]
-    panels = max([max(n - end, BLOCK) * -(-max(end, BLOCK) // width) * width for end in ends])
-    sizes = dict.fromkeys(SQUARES, BLOCK * BLOCK) | {"columns": BLOCK * n, "panels": panels}
+    width, block = BlockedPull(f"f{8 * dtype.itemsize}").width, block_columns()
+    ends = [min(j + block, n) for j in range(0, n, block)]
+    panels = max([max(n - end, block) * -(-max(end, block) // width) * width for end in ends])
+    sizes = dict.fromkeys(SQUARES, block * block) | {"columns": block * n, "panels": panels}
     return {name: size * dtype.itemsize for name, size in sizes.items()}
 
 
@@ -52,7 +52,7 @@ def pull_in_blocks(p: MatrixProblem, bar: Lanes, factor: Lanes, n: int) -> None:
     """Replace the cotangent of a factor, in the lower triangle of a matrix, by that of what was factored."""
     writer = BlockedPull(p.element.real.kind)
     writer.define(p)
-    for j in reversed(range(0, n, BLOCK)):
+    for j in reversed(range(0, n, writer.block)):
         BlockSteps(p, writer, bar, factor, n, j).write()
 
 
@@ -61,7 +61,7 @@ class BlockSteps:
 
     def __init__(self, p: MatrixProblem, writer: BlockedPull, bar: Lanes, factor: Lanes, n: int, j: int):
         self.p, self.writer, self.bar, self.factor, self.n, self.j = p, writer, bar, factor, n, j
-        self.size = min(BLOCK, n - j)
+        self.size = min(writer.block, n - j)
         self.end = j + self.size
         self.below = n - self.end
 
@@ -79,7 +79,7 @@ class BlockSteps:
         self.write_formula(at(self.bar, j * (n + 1)))
         if j:
             self.copy_panels(at(self.factor, j * n), n, size, j)
-            self.subtract(row, n, blocks["solved"], BLOCK, (size, j, size))
+            self.subtract(row, n, blocks["solved"], self.writer.block, (size, j, size))
             self.subtract(rows_below, n, column, n, (below, j, size))
 
     def write_formula(self, bar: Lanes) -> None:
@@ -87,13 +87,13 @@ class BlockSteps:
         blocks, n, size = self.p.blocks, self.n, self.size
         work, solved = blocks["work"], blocks["solved"]
         self.run("lower", bar, solved, n, size)
-        self.copy_panels(solved, BLOCK, size, size)
-        self.p.clear(work, BLOCK * BLOCK)
-        self.subtract(work, BLOCK, blocks["transposed"], BLOCK, (size, size, size))
+        self.copy_panels(solved, self.writer.block, size, size)
+        self.p.clear(work, self.writer.block * self.writer.block)
+        self.subtract(work, self.writer.block, blocks["transposed"], self.writer.block, (size, size, size))
         self.run("mirror", work, size)
-        self.solve_rows(work, BLOCK, size)
-        self.p.transpose(solved, work, size, size, BLOCK, BLOCK)
-        self.solve_rows(solved, BLOCK, size)
+        self.solve_rows(work, self.writer.block, size)
+        self.p.transpose(solved, work, size, size, self.writer.block, self.writer.block)
+        self.solve_rows(solved, self.writer.block, size)
         self.run("formula", bar, solved, n, size)
 
     def run(self, name: str, *arguments: Lanes | int) -> None:
@@ -111,7 +111,14 @@ class BlockSteps:
     def solve_rows(self, rows: Lanes, stride: int, count: int) -> None:
         """Multiply so many rows by D^-1 from the right."""
         pointers = [rows, self.p.blocks["triangle"]]
-        self.share("rows", pointers, (stride, count), count, self.writer.width, count * BLOCK * BLOCK // 2)
+        self.share(
+            "rows",
+            pointers,
+            (stride, count),
+            count,
+            self.writer.width,
+            count * self.writer.block * self.writer.block // 2,
+        )
 
     def copy_panels(self, source: Lanes, stride: int, terms: int, columns: int) -> None:
         """Copy a right operand into panels, with the opposite sign."""
@@ -159,32 +166,32 @@ class BlockedPull(TriangularPanels):
         block, triangle, transposed = [Lanes(code, f"%{name}", PTR) for name in ("block", "triangle", "transposed")]
         n, size = Lanes(code, "%n", I64), Lanes(code, "%size", I64)
         for copy in (triangle, transposed):
-            code.clear(copy, BLOCK * BLOCK * self.element.align)
-        with code.loop(0, BLOCK) as i:
-            self.store(code.constant(1.0, self.element), triangle, i * (BLOCK + 1))
+            code.clear(copy, self.block * self.block * self.element.align)
+        with code.loop(0, self.block) as i:
+            self.store(code.constant(1.0, self.element), triangle, i * (self.block + 1))
         with code.loop(0, size) as i:
             with code.loop(0, i + 1) as k:
                 value = self.read(block, i * n + k, self.element)
-                self.store(value, triangle, (BLOCK * BLOCK - 1) - i * BLOCK - k)
-                self.store(value, transposed, k * BLOCK + i)
+                self.store(value, triangle, (self.block * self.block - 1) - i * self.block - k)
+                self.store(value, transposed, k * self.block + i)
             reciprocal = 1.0 / self.read(block, i * (n + 1), self.element)
-            self.store(reciprocal, triangle, (BLOCK * BLOCK - 1) - i * (BLOCK + 1))
+            self.store(reciprocal, triangle, (self.block * self.block - 1) - i * (self.block + 1))
 
     def write_lower(self, code: Code) -> None:
         """Copy a lower triangle, with zeros above and around it."""
         block, copy = Lanes(code, "%block", PTR), Lanes(code, "%copy", PTR)
         n, size = Lanes(code, "%n", I64), Lanes(code, "%size", I64)
-        code.clear(copy, BLOCK * BLOCK * self.element.align)
+        code.clear(copy, self.block * self.block * self.element.align)
         with code.loop(0, size) as i:
-            code.copy(self.at(copy, i * BLOCK), self.at(block, i * n), (i + 1) * self.element.align)
+            code.copy(self.at(copy, i * self.block), self.at(block, i * n), (i + 1) * self.element.align)
 
     def write_mirror(self, code: Code) -> None:
         """Make a matrix symmetric by its lower triangle, with the opposite sign."""
         work, size = Lanes(code, "%work", PTR), Lanes(code, "%size", I64)
         with code.loop(0, size) as i, code.loop(0, i + 1) as k:
-            value = -self.read(work, i * BLOCK + k, self.element)
-            self.store(value, work, i * BLOCK + k)
-            self.store(value, work, k * BLOCK + i)
+            value = -self.read(work, i * self.block + k, self.element)
+            self.store(value, work, i * self.block + k)
+            self.store(value, work, k * self.block + i)
 
     def write_formula(self, code: Code) -> None:
         """Write the lower triangle of S with half of its diagonal, and zeros above it."""
@@ -192,8 +199,8 @@ class BlockedPull(TriangularPanels):
         n, size = Lanes(code, "%n", I64), Lanes(code, "%size", I64)
         with code.loop(0, size) as i:
             row = self.at(block, i * n)
-            code.copy(row, self.at(solved, i * BLOCK), i * self.element.align)
-            self.store(self.read(solved, i * (BLOCK + 1), self.element) * 0.5, row, i)
+            code.copy(row, self.at(solved, i * self.block), i * self.element.align)
+            self.store(self.read(solved, i * (self.block + 1), self.element) * 0.5, row, i)
             code.clear(self.at(row, i + 1), (size - 1 - i) * self.element.align)
 
     # Rows, panels and products
@@ -202,15 +209,15 @@ class BlockedPull(TriangularPanels):
         """Solve the rows of a part, in panels whose columns are in reverse order."""
         (rows, triangle, *sizes), begin, end = read_part(code, 4)
         stride, count = [code.load(size, I64) for size in sizes]
-        panel = code.array(self.element, BLOCK * self.width)
-        last = self.at(panel, (BLOCK - 1) * self.width)
+        panel = code.array(self.element, self.block * self.width)
+        last = self.at(panel, (self.block - 1) * self.width)
         with code.loop(begin, end, self.width) as row:
             here, some = self.at(rows, row * stride), smaller(count - row, self.width)
             with code.when(some < self.width):
-                code.clear(panel, BLOCK * self.width * self.element.align)
-            self.transpose(last, -self.width, here, stride, some, BLOCK)
+                code.clear(panel, self.block * self.width * self.element.align)
+            self.transpose(last, -self.width, here, stride, some, self.block)
             self.solve_panel(code, panel, triangle)
-            self.transpose(here, stride, last, -self.width, BLOCK, some)
+            self.transpose(here, stride, last, -self.width, self.block, some)
 
     def write_panels(self, code: Code) -> None:
         """Copy the columns of a part into panels, with the opposite sign; the last panel is filled up with zeros."""

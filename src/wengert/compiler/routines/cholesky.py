@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.call import read_part
 from wengert.compiler.routines.packed_products import TileWriter, smaller
-from wengert.compiler.routines.triangular_panels import BLOCK, TriangularPanels
+from wengert.compiler.routines.triangular_panels import TriangularPanels, block_columns
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 def factor_in_blocks(p: MatrixProblem, matrix: Lanes, n: int) -> None:
     """Replace the lower triangle of a matrix by its factor; `p.info` is not zero if there is none."""
     code, call, triangle, panels = p.code, p.inner, p.blocks["triangle"], p.blocks["panels"]
-    writer = BlockedFactorization(p.element.real.kind, p.integer)
+    writer, block = BlockedFactorization(p.element.real.kind, p.integer), block_columns()
     writer.define(p, n)
-    for first in range(0, n, BLOCK):
-        count = min(BLOCK, n - first)
+    for first in range(0, n, block):
+        count = min(block, n - first)
         sizes = [code.constant(size, I64) for size in (n, first, count)]
         call.run(writer.names["block"], matrix, triangle, p.info, *sizes)
         left = n - first - count
         if left:
             numbers = [code.number(I64, n), code.number(I64, first)]
             pointers = [matrix, triangle, panels, *numbers]
-            call.run_on_all_cores(writer.names["panels"], pointers, left, writer.width, left * BLOCK * BLOCK // 2)
+            call.run_on_all_cores(writer.names["panels"], pointers, left, writer.width, left * block * block // 2)
             tiles = -(-left // writer.rows)
-            call.run_on_all_cores(writer.names["rest"], [matrix, panels, *numbers], tiles, 1, left * left * BLOCK // 2)
+            call.run_on_all_cores(writer.names["rest"], [matrix, panels, *numbers], tiles, 1, left * left * block // 2)
 
 
 class BlockedFactorization(TriangularPanels):
@@ -59,7 +59,7 @@ class BlockedFactorization(TriangularPanels):
         self.define_transpose(p)
         pointers, sizes = ("ptr %matrix", "ptr %triangle", "ptr %info"), ("i64 %n", "i64 %first", "i64 %count")
         call.define(self.names["block"], (*pointers, *sizes), self.write_block, f"noinline {FEW_PASSES}")
-        if n > BLOCK:
+        if n > self.block:
             call.define(self.tile.name, self.tile.parameters, self.tile.write, "noinline")
             call.define_part(self.names["panels"], self.write_panels, FEW_PASSES)
             call.define_part(self.names["rest"], self.write_rest, FEW_PASSES)
@@ -70,23 +70,23 @@ class BlockedFactorization(TriangularPanels):
         """Factor a block, one row of L^T after the other, which has the reciprocal of its number on the diagonal."""
         matrix, triangle, info = [Lanes(code, f"%{name}", PTR) for name in ("matrix", "triangle", "info")]
         n, first, count = [Lanes(code, f"%{name}", I64) for name in ("n", "first", "count")]
-        block, roots = self.at(matrix, first * (n + 1)), code.array(self.element, BLOCK)
-        with code.when(count < BLOCK):
-            code.clear(triangle, BLOCK * BLOCK * self.element.align)
-        self.transpose(triangle, BLOCK, block, n, count, count)
-        for group in range(0, BLOCK, self.lanes):
+        block, roots = self.at(matrix, first * (n + 1)), code.array(self.element, self.block)
+        with code.when(count < self.block):
+            code.clear(triangle, self.block * self.block * self.element.align)
+        self.transpose(triangle, self.block, block, n, count, count)
+        for group in range(0, self.block, self.lanes):
             with code.loop(group, smaller(count, group + self.lanes)) as i:
-                sums = self.subtract_rows(code, triangle, i, range(group, BLOCK, self.lanes))
-                pivot = self.read(triangle, i * (BLOCK + 1), self.element)
+                sums = self.subtract_rows(code, triangle, i, range(group, self.block, self.lanes))
+                pivot = self.read(triangle, i * (self.block + 1), self.element)
                 with code.when(~(pivot > 0.0)):
                     code.store(code.constant(1, self.status), info)
                 root = pivot.sqrt()
                 reciprocal = 1.0 / root
-                for q, total in zip(range(group, BLOCK, self.lanes), sums, strict=True):
-                    self.store(total * splat(reciprocal, self.lanes), triangle, i * BLOCK + q)
-                self.store(reciprocal, triangle, i * (BLOCK + 1))
+                for q, total in zip(range(group, self.block, self.lanes), sums, strict=True):
+                    self.store(total * splat(reciprocal, self.lanes), triangle, i * self.block + q)
+                self.store(reciprocal, triangle, i * (self.block + 1))
                 self.store(root, roots, i)
-        self.transpose(block, n, triangle, BLOCK, count, count)
+        self.transpose(block, n, triangle, self.block, count, count)
         with code.loop(0, count) as i:
             self.store(self.read(roots, i, self.element), block, i * (n + 1))
 
@@ -94,12 +94,14 @@ class BlockedFactorization(TriangularPanels):
         """Subtract from a row of the triangle its products with those before it, in vectors of columns."""
         sums = [Variable(code, self.vector, 0.0) for _ in columns]
         with code.loop(0, i) as k:
-            factor = splat(self.read(triangle, k * BLOCK + i, self.element), self.lanes)
+            factor = splat(self.read(triangle, k * self.block + i, self.element), self.lanes)
             for q, total in zip(columns, sums, strict=True):
-                total.store(fma(factor, self.read(triangle, k * BLOCK + q, self.vector), total.load()))
-        rest = [self.read(triangle, i * BLOCK + q, self.vector) - x.load() for q, x in zip(columns, sums, strict=True)]
+                total.store(fma(factor, self.read(triangle, k * self.block + q, self.vector), total.load()))
+        rest = [
+            self.read(triangle, i * self.block + q, self.vector) - x.load() for q, x in zip(columns, sums, strict=True)
+        ]
         for q, value in zip(columns, rest, strict=True):
-            self.store(value, triangle, i * BLOCK + q)
+            self.store(value, triangle, i * self.block + q)
         return rest
 
     # The rows below it
@@ -108,16 +110,16 @@ class BlockedFactorization(TriangularPanels):
         """Solve the rows of a part with the triangle; the panels have them with the opposite sign."""
         (matrix, triangle, panels, *sizes), begin, end = read_part(code, 5)
         n, first = [code.load(size, I64) for size in sizes]
-        start = first + BLOCK
+        start = first + self.block
         with code.loop(begin, end, self.width) as row:
-            rows, panel = self.at(matrix, (start + row) * n + first), self.at(panels, row * BLOCK)
+            rows, panel = self.at(matrix, (start + row) * n + first), self.at(panels, row * self.block)
             count = smaller(n - start - row, self.width)
             with code.when(count < self.width):
-                code.clear(panel, BLOCK * self.width * self.element.align)
-            self.transpose(panel, self.width, rows, n, count, BLOCK)
+                code.clear(panel, self.block * self.width * self.element.align)
+            self.transpose(panel, self.width, rows, n, count, self.block)
             self.solve_panel(code, panel, triangle)
-            self.transpose(rows, n, panel, self.width, BLOCK, count)
-            with code.loop(0, BLOCK * self.width, self.lanes) as i:
+            self.transpose(rows, n, panel, self.width, self.block, count)
+            with code.loop(0, self.block * self.width, self.lanes) as i:
                 self.store(-self.read(panel, i, self.vector), panel, i)
 
     # The columns after it
@@ -129,7 +131,7 @@ class BlockedFactorization(TriangularPanels):
         """
         (matrix, panels, *sizes), begin, end = read_part(code, 4)
         n, first = [code.load(size, I64) for size in sizes]
-        start = first + BLOCK
+        start = first + self.block
         left = n - start
         tiles = code.add(f"udiv {(left + (self.rows - 1)).typed}, {self.rows}", I64)
         buffer = code.array(self.element, self.rows * self.width)
@@ -139,6 +141,6 @@ class BlockedFactorization(TriangularPanels):
             count = smaller(left - top, self.rows)
             rows = self.at(matrix, (start + top) * n)
             with code.loop(0, top + count, self.width) as column:
-                factors = self.at(rows, first), n, count - 1, self.at(panels, column * BLOCK), BLOCK
+                factors = self.at(rows, first), n, count - 1, self.at(panels, column * self.block), self.block
                 target, width = self.at(rows, start + column), smaller(left - column, self.width)
                 self.tile.update(code, factors, target, n, count, width, buffer)

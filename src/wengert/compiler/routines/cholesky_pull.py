@@ -13,11 +13,8 @@ from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.routines.blocked_cholesky_pull import bytes_of_copies, is_pulled_in_blocks, pull_in_blocks
 from wengert.compiler.routines.lapack import MatrixProblem, MatrixRoutine, are_factorable
 from wengert.compiler.simd.lanes import Lanes
+from wengert.core import machine
 from wengert.graph.ir import Operation
-
-SMALL_BLOCK, LARGE_BLOCK, LARGE = 32, 64, 256
-"""The rows of a block, in matrices up to a number of rows and in larger ones."""
-MOST_BLOCKS = 32
 
 
 class Block(NamedTuple):
@@ -97,7 +94,10 @@ class Reverse:
 
 def block_size(n: int) -> int:
     """The rows of a block, for a matrix of so many rows."""
-    return max(SMALL_BLOCK if n <= LARGE else LARGE_BLOCK, -(-n // MOST_BLOCKS))
+    now = machine.current
+    is_large = n > now.cholesky_pull_large_from_rows
+    size = now.large_cholesky_pull_block_rows if is_large else now.cholesky_pull_block_rows
+    return max(size, -(-n // now.max_cholesky_pull_blocks))
 
 
 def solve_pull(p: MatrixProblem) -> None:

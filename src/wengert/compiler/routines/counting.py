@@ -6,6 +6,7 @@ numbers that are counted together are searched for among the edges.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import reduce
 from operator import and_
@@ -14,17 +15,17 @@ from typing import NamedTuple
 from wengert.compiler.forms.lowering import Indexed, Routine, RoutineWork
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.call import RoutineCall, read_part
-from wengert.compiler.routines.searching import AT_ONCE, LANES, can_search, common_dtype, count_before
+from wengert.compiler.routines.searching import can_search, common_dtype, count_before, search_shape
 from wengert.compiler.simd.lane_operations import any_lane, gather_lanes, splat
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import BOOL, I64, PTR, Type
 from wengert.core import machine
 from wengert.graph.ir import Operation
 
-COST = 50
-"""The cost of a number, in the measure of threads: a guess, two comparisons, and one is added to a count."""
-FEW = 1 << 12
-"""Threads have counts of their own if there are at most so many bins; otherwise one thread counts."""
+
+def has_own_counts(bins: int) -> bool:
+    """Whether each thread has counts of its own for so many bins; otherwise one thread counts."""
+    return bins <= machine.current.max_bins_per_thread
 
 
 def can_count(node: Operation) -> bool:
@@ -35,7 +36,7 @@ def can_count(node: Operation) -> bool:
 
 def bytes_of_counts(node: Operation) -> int:
     """The bytes of the counts of many bins, and of what is outside of all."""
-    return 8 * node.args[1].size if node.size > FEW else 0
+    return 0 if has_own_counts(node.size) else 8 * node.args[1].size
 
 
 def write_histogram(call: RoutineCall) -> Lanes:
@@ -47,8 +48,8 @@ def write_histogram(call: RoutineCall) -> Lanes:
     work = call.workspace if call.workspace is not None else Lanes(code, "null", PTR)
     pointers = [*[operand.pointer for operand in call.operands], call.result, work]
     code.clear(call.result, 8 * bins.number)
-    cost = COST * x.size if bins.number <= FEW else 0
-    call.run_on_all_cores(name, pointers, x.size, LANES * AT_ONCE, cost)
+    cost = machine.current.operations_of_counted_number * x.size if has_own_counts(bins.number) else 0
+    call.run_on_all_cores(name, pointers, x.size, math.prod(search_shape()), cost)
     return write_falls(code, pointers[1], bins)
 
 
@@ -86,12 +87,12 @@ def write_falls(code: Code, edges: Lanes, bins: Bins) -> Lanes:
 def write_part(code: Code, bins: Bins) -> None:
     """Count some of the numbers, and add the counts to those of other parts; numbers outside have a count as well."""
     (numbers, edges, result, work), begin, end = read_part(code, 4)
-    counts = code.array(I64, bins.number + 1) if bins.number <= FEW else work
+    counts = code.array(I64, bins.number + 1) if has_own_counts(bins.number) else work
     code.clear(counts, 8 * (bins.number + 1))
     lowest, highest = bins.edge(edges, 0), bins.edge(edges, bins.number)
     writer = BinWriter(code, bins, edges, counts, lowest, highest)
-    whole = begin + ((end - begin) & -(LANES * AT_ONCE))
-    for start, stop, lanes, at_once in ((begin, whole, LANES, AT_ONCE), (whole, end, 1, 1)):
+    whole = begin + ((end - begin) & -math.prod(search_shape()))
+    for start, stop, lanes, at_once in ((begin, whole, *search_shape()), (whole, end, 1, 1)):
         type = Type(bins.number_type.kind, lanes)
         with code.loop(start, stop, lanes * at_once) as i:
             places = [code.offset(numbers, i + k * lanes, type) for k in range(at_once)]
@@ -107,7 +108,7 @@ class BinWriter:
     def __init__(self, code: Code, bins: Bins, edges: Lanes, counts: Lanes, lowest: Lanes, highest: Lanes):
         self.code, self.bins, self.edges, self.counts = code, bins, edges, counts
         self.lowest, self.highest = lowest, highest
-        self.found = code.array(I64, LANES * AT_ONCE)
+        self.found = code.array(I64, math.prod(search_shape()))
         float_kind = bins.kind if lowest.type.is_float else "f64"
         self.first = lowest.to(float_kind)
         self.per_unit = self.first.like(float(bins.number)) / (highest.to(float_kind) - self.first)
@@ -159,7 +160,9 @@ def counting_work(node: Operation) -> RoutineWork:
     """Two edges are read for each number, and one is added to a count."""
     x, edges = node.args
     indexed = Indexed("read", edges.nbytes, 2 * x.size), Indexed("added", node.nbytes, x.size)
-    return RoutineWork(indexed, is_shared=COST * x.size >= machine.current.min_shared_operations and node.size <= FEW)
+    now = machine.current
+    is_long = now.operations_of_counted_number * x.size >= now.min_shared_operations
+    return RoutineWork(indexed, is_shared=is_long and has_own_counts(node.size))
 
 
 HISTOGRAM = Routine(

@@ -19,35 +19,33 @@ from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.call import read_part
 from wengert.compiler.routines.packed_products import TileWriter, Tiling, smaller
-from wengert.compiler.routines.triangular_panels import BLOCK
+from wengert.compiler.routines.triangular_panels import block_columns
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import fold_lanes, pick_lanes, splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
 from wengert.compiler.simd.types import I64, PTR, Type
+from wengert.core import machine
 
 if TYPE_CHECKING:
     from wengert.compiler.routines.lapack import MatrixProblem
-
-VECTORS = 4
-"""The vectors of a column that are updated at once."""
 
 
 def eliminate(p: MatrixProblem, matrix: Lanes, n: int) -> None:
     """Replace a matrix, stored by columns, by its factors, and write the pivots as LAPACK does."""
     code, call, pivots = p.code, p.inner, p.blocks["pivots"]
     panels, triangle = p.blocks["panels"], p.blocks["triangle"]
-    writer = Elimination(p.element.real.kind, p.integer)
+    writer, block = Elimination(p.element.real.kind, p.integer), block_columns()
     writer.define(p, n)
-    for first in range(0, n, BLOCK):
-        count = min(BLOCK, n - first)
+    for first in range(0, n, block):
+        count = min(block, n - first)
         sizes = [code.constant(size, I64) for size in (n, first, count)]
         call.run(writer.names["block"], matrix, pivots, *sizes)
         left = n - first - count
         if left:
             call.run(writer.names["copy"], matrix, panels, triangle, *sizes[:2])
             pointers = [matrix, pivots, panels, triangle, code.number(I64, n), code.number(I64, first)]
-            call.run_on_all_cores(writer.names["rest"], pointers, left, writer.rows, left * left * BLOCK)
-    if n > BLOCK:
+            call.run_on_all_cores(writer.names["rest"], pointers, left, writer.rows, left * left * block)
+    if n > block:
         call.run_on_all_cores(writer.names["exchange"], [matrix, pivots, code.number(I64, n)], n, 1, n * n)
 
 
@@ -56,8 +54,9 @@ class Elimination(Tiling):
 
     def __init__(self, kind: str, pivot: Type):
         super().__init__(kind)
+        self.block = block_columns()
         self.pivot, self.tile = pivot, TileWriter(kind, False, adds_last=True)
-        self.together = max((16 if vector_bytes() >= 64 else 8) * self.lanes // BLOCK, 1)
+        self.together = max((16 if vector_bytes() >= 64 else 8) * self.lanes // self.block, 1)
         """The columns whose triangles are solved together, in half of the registers: a single one mostly waits."""
         self.names = {
             part: f"wengert.eliminate.{part}.{kind}" for part in ("column", "block", "copy", "rest", "exchange")
@@ -71,7 +70,7 @@ class Elimination(Tiling):
             self.names["column"], (*pointers, *sizes, "i64 %end", "i64 %j"), self.write_column, f"noinline {FEW_PASSES}"
         )
         call.define(self.names["block"], (*pointers, *sizes, "i64 %count"), self.write_block, f"noinline {FEW_PASSES}")
-        if n <= BLOCK:
+        if n <= self.block:
             return
         call.define(self.tile.name, self.tile.parameters, self.tile.write, "noinline")
         call.define(
@@ -123,7 +122,8 @@ class Elimination(Tiling):
     def subtract_products(self, column: Lanes, start: Lanes, n: Lanes, products: Sequence[tuple[Lanes, Lanes]]) -> None:
         """Subtract from a column, from a row on, the products of numbers with other columns."""
         code = column.code
-        for type, vectors in ((self.vector, VECTORS), (self.vector, 1), (self.element, 1)):
+        together = 1 << (machine.current.vectors_of_eliminated_column.bit_length() - 1)  # steps are powers of two
+        for type, vectors in ((self.vector, together), (self.vector, 1), (self.element, 1)):
             step = type.lanes * vectors
             stop = start + (n - start & -step)
             factors = [(splat(-factor, type.lanes), source) for factor, source in products]
@@ -191,11 +191,11 @@ class Elimination(Tiling):
         """
         matrix, panels, triangle = [Lanes(code, f"%{name}", PTR) for name in ("matrix", "panels", "triangle")]
         n, first = [Lanes(code, f"%{name}", I64) for name in ("n", "first")]
-        start = first + BLOCK
+        start = first + self.block
         left = n - start
-        with code.loop(0, left, self.width) as row, code.loop(0, BLOCK) as k:
+        with code.loop(0, left, self.width) as row, code.loop(0, self.block) as k:
             source = self.at(matrix, (first + k) * n + start + row)
-            target = self.at(panels, row * BLOCK + k * self.width)
+            target = self.at(panels, row * self.block + k * self.width)
             is_whole = left - row >= self.width
             with code.when(is_whole):
                 for q in range(0, self.width, self.lanes):
@@ -204,10 +204,10 @@ class Elimination(Tiling):
                 code.clear(target, self.width * self.element.align)
                 with code.loop(0, left - row) as i:
                     self.store(-self.read(source, i, self.element), target, i)
-        code.clear(triangle, BLOCK * BLOCK * self.element.align)
-        with code.loop(0, BLOCK) as k, code.loop(k + 1, BLOCK) as i:
+        code.clear(triangle, self.block * self.block * self.element.align)
+        with code.loop(0, self.block) as k, code.loop(k + 1, self.block) as i:
             multiplier = self.read(matrix, (first + k) * n + first + i, self.element)
-            self.store(-multiplier, triangle, k * BLOCK + i)
+            self.store(-multiplier, triangle, k * self.block + i)
 
     # The other columns
 
@@ -215,7 +215,7 @@ class Elimination(Tiling):
         """Eliminate the rows of a block from the columns of a part."""
         (matrix, pivots, panels, triangle, *sizes), begin, end = read_part(code, 6)
         n, first = [code.load(size, I64) for size in sizes]
-        start = first + BLOCK
+        start = first + self.block
         left = n - start
         buffer = code.array(self.element, self.rows * self.width)
         with code.loop(begin, end, self.rows) as top:
@@ -230,17 +230,17 @@ class Elimination(Tiling):
                 solved = stop
             with code.loop(0, left, self.width) as row:
                 width = smaller(left - row, self.width)
-                factors = self.at(group, first), n, count - 1, self.at(panels, row * BLOCK), BLOCK
+                factors = self.at(group, first), n, count - 1, self.at(panels, row * self.block), self.block
                 target = self.at(group, start + row)
                 self.tile.update(code, factors, target, n, count, width, buffer)
 
     def solve_triangle(self, triangle: Lanes, columns: list[Lanes]) -> None:
         """Replace the rows of a block in columns by the solutions with the triangle of multipliers, in registers."""
-        starts = range(0, BLOCK, self.lanes)
+        starts = range(0, self.block, self.lanes)
         solutions = [[self.read(column, i, self.vector) for i in starts] for column in columns]
-        for k in range(BLOCK - 1):
+        for k in range(self.block - 1):
             at, lane = divmod(k, self.lanes)
-            multipliers = [self.read(triangle, k * BLOCK + i, self.vector) for i in starts[at:]]
+            multipliers = [self.read(triangle, k * self.block + i, self.vector) for i in starts[at:]]
             for parts in solutions:
                 factors = pick_lanes(parts[at], [lane] * self.lanes)
                 parts[at:] = [fma(factors, x, part) for x, part in zip(multipliers, parts[at:], strict=True)]
@@ -252,5 +252,5 @@ class Elimination(Tiling):
         """Exchange elements of the columns of a part as the blocks behind theirs did."""
         (matrix, pivots, size), begin, end = read_part(code, 3)
         n = code.load(size, I64)
-        with code.loop(begin, end) as j, code.loop((j & -BLOCK) + BLOCK, n) as k:
+        with code.loop(begin, end) as j, code.loop((j & -self.block) + self.block, n) as k:
             self.exchange(self.at(matrix, j * n), k, self.load_pivot(pivots, k))

@@ -11,9 +11,7 @@ from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.schedule.strides import is_by_rows, is_factor, matrix_stride
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, Type
-
-TILE = 16
-"""Rows and columns that are mirrored together, so that both are in the cache."""
+from wengert.core import machine
 
 
 def write_gram(call: RoutineCall, n: int, k: int, x: Lanes, is_transposed: bool, stride: int) -> None:
@@ -73,11 +71,12 @@ def write_mirror(code: Code, n: int, element: Type) -> None:
     matrix = Lanes(code, "%matrix", Type("ptr"))
     smaller = lambda x, y: code.intrinsic("smin", I64, x, x.like(y))
     at = lambda i, j: code.offset(matrix, i * n + j, element)
+    tile = machine.current.rows_of_mirrored_tile
     with (
-        code.loop(0, n, TILE) as top,
-        code.loop(0, top + TILE, TILE) as left,
-        code.loop(top, smaller(top + TILE, n)) as i,
-        code.loop(left, smaller(left + TILE, i)) as j,
+        code.loop(0, n, tile) as top,
+        code.loop(0, top + tile, tile) as left,
+        code.loop(top, smaller(top + tile, n)) as i,
+        code.loop(left, smaller(left + tile, i)) as j,
     ):
         code.store(code.load(at(i, j), element), at(j, i))
 

@@ -23,16 +23,12 @@ from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.routines.transposing import define_transpose
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import BOOL, I64, PTR, Number, Type
+from wengert.core import machine
 from wengert.core.blas import blas
 from wengert.graph.ir import Constant, Operation
 
-PARTS = 16
-"""A large stack is cut into so many parts, each with a workspace of its own."""
-LARGE_STACK, LARGE_IN_LOOP = 1 << 22, 1 << 25
-"""The number of multiplications from which a stack is on all cores, and in the body of a loop."""
-LARGE_MATRIX = 128
-"""Matrices of more rows use the threads of BLAS instead."""
 ALIGNMENT = 64
+"""Bytes that the parts of a workspace begin at multiples of: those of the longest vector."""
 
 
 class Element(NamedTuple):
@@ -267,17 +263,21 @@ class MatrixRoutine(Routine):
         """The workspaces of all parts."""
         return total_size(self.blocks(node)) * self.parts(node)
 
-    def parts(self, node: Operation, least: int = LARGE_STACK) -> int:
-        """The number of parts of a stack: one unless it is large."""
-        count = math.prod(stack_of(node))
-        is_large = self.work(node) * count >= least and max(node.args[0].shape[-2:]) <= LARGE_MATRIX
-        return min(count, PARTS) if is_large else 1
+    def parts(self, node: Operation, is_in_loop: bool = False) -> int:
+        """The number of parts of a stack: one unless it is large; in a loop, there are not more than outside."""
+        count, now = math.prod(stack_of(node)), machine.current
+        least = now.min_multiplications_of_shared_stack
+        if is_in_loop:
+            least = max(least, now.min_multiplications_of_shared_stack_in_loop)
+        is_large = self.work(node) * count >= least
+        is_large = is_large and max(node.args[0].shape[-2:]) <= now.max_rows_of_shared_matrices
+        return min(count, now.parts_of_matrix_stack) if is_large else 1
 
     def write_calls(self, call: RoutineCall) -> Lanes | None:
         """Call the function that solves a part of the stack, on all cores if it is large."""
         code, node = call.code, call.node
         call.name = self.name or node.primitive.name
-        parts = self.parts(node, LARGE_IN_LOOP if call.is_in_loop else LARGE_STACK)
+        parts = self.parts(node, call.is_in_loop)
         specs = [(a.shape, a.dtype.char) for a in node.args]
         layout = [operand.is_transposed for operand in call.operands]
         content = repr((specs, node.shape, sorted(node.params.items()), layout, parts))

@@ -11,14 +11,8 @@ import math
 from wengert.compiler.routines.small_products import SmallProduct
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import Type
+from wengert.core import machine
 from wengert.graph.ir import Operation
-
-MOST_ELEMENTS = 4096
-"""The largest number of elements of the result."""
-PIECE, MOST_PIECES = 256, 128
-"""The fewest terms of a piece, and the most pieces."""
-LONG = 1 << 11
-"""The fewest terms."""
 
 
 def piece_length(node: Operation) -> int | None:
@@ -26,10 +20,11 @@ def piece_length(node: Operation) -> int | None:
     x, y = node.args
     if x.ndim != 2 or y.ndim != 2 or node.dtype.kind != "f":
         return None
-    (m, k), n = x.shape, y.shape[1]
-    if k < max(LONG, 8 * max(m, n)) or m * n > MOST_ELEMENTS or min(m, n) == 1:
+    (m, k), n, now = x.shape, y.shape[1], machine.current
+    fewest = max(now.product_pieces_from_terms, now.product_pieces_from_terms_per_side * max(m, n))
+    if k < fewest or m * n > now.max_results_of_product_pieces or min(m, n) == 1:
         return None
-    return max(PIECE, -(-k // MOST_PIECES))
+    return max(now.min_terms_of_product_piece, -(-k // now.max_product_pieces))
 
 
 def pieces_bytes(node: Operation) -> int:

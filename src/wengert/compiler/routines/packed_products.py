@@ -18,27 +18,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from wengert.compiler.machine.target import vector_bytes, vector_lanes
 from wengert.compiler.routines.matrix_product import MatrixProduct
+from wengert.compiler.routines.wide_vectors import has_wide_vectors
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma
 from wengert.compiler.simd.transposes import exchange_blocks
 from wengert.compiler.simd.types import I64, PTR, Type
+from wengert.core import machine
 
 if TYPE_CHECKING:
     from wengert.compiler.routines.call import RoutineCall
-
-FEWEST = 1 << 20
-"""The smallest number of multiplications."""
-TALL = 64
-"""The fewest rows for which a copy pays if the right operand fits in the cache."""
-NARROWEST = 32
-"""The fewest bytes of a vector: processors with narrower ones have no fused multiply-adds, and BLAS is fast on them."""
-LARGEST = 1 << 22
-"""The most bytes of the right operand, which all cores read from the third cache; BLAS cuts larger ones."""
-CHUNK = 1 << 11
-"""The most bytes of a row of the left operand in one chunk, so that the rows of a tile stay in the first cache."""
-BLOCK = 1 << 17
-"""Bytes of rows of the left operand that stay in the second cache while all panels pass."""
 
 
 class PackedProduct(MatrixProduct):
@@ -49,14 +38,16 @@ class PackedProduct(MatrixProduct):
     @property
     def is_native(self) -> bool:
         """Whether there is a function for it, which is faster than BLAS."""
-        is_large = self.m * self.n * self.k >= FEWEST and min(self.m, self.n) > 1
-        fits = self.k * self.n * Type(self.kind).align <= LARGEST
-        return is_large and fits and not Type(self.kind).is_complex and vector_bytes() >= NARROWEST
+        now, element = machine.current, Type(self.kind)
+        count = self.m * self.n * self.k
+        is_large = count >= now.min_multiplications_of_packed_product and count > 0 and min(self.m, self.n) > 1
+        fits = self.k * self.n * element.align <= now.max_right_bytes_of_packed_product
+        return is_large and fits and not element.is_complex and has_wide_vectors()
 
     @property
     def is_tall(self) -> bool:
         """Whether so many rows read the copy that it is faster than to read the right operand itself."""
-        return self.m >= TALL
+        return self.m >= machine.current.min_rows_of_packed_product
 
     @property
     def panels(self) -> int:
@@ -64,7 +55,7 @@ class PackedProduct(MatrixProduct):
 
     @property
     def chunks(self) -> int:
-        return -(-self.k * Type(self.kind).align // CHUNK)
+        return -(-self.k // Tiling(self.kind).chunk)
 
     @property
     def terms(self) -> int:
@@ -128,6 +119,8 @@ class Tiling:
         """The rows of a high tile: as many as leave some registers for factors."""
         self.low_rows = 4 if vector_bytes() >= 64 else self.rows
         """The rows of a low tile: a third, if the sums of a third keep the processor busy."""
+        self.chunk = max(machine.current.chunk_bytes_of_packed_product // self.element.align, 1)
+        """The most terms of a chunk."""
 
     def at(self, pointer: Lanes, index: Lanes | int) -> Lanes:
         """The address of an element."""
@@ -305,7 +298,8 @@ class PartWriter(Tiling):
         begin, end = Lanes(code, "%begin", I64), Lanes(code, "%end", I64)
         zeros, buffer = code.array(self.element, self.width), code.array(self.element, self.rows * self.width)
         code.clear(zeros, self.width * self.element.align)
-        fitting = max(BLOCK // self.rows, CHUNK) // self.element.align  # elements of a row: at least those of a chunk
+        block_bytes = machine.current.block_bytes_of_packed_product
+        fitting = max(block_bytes // self.rows // self.element.align, self.chunk)  # elements of a row
         rows = code.array(self.element, fitting * self.rows) if self.is_copied else x
         block = code.add(f"udiv i64 {fitting}, {sizes.terms.text}", I64) * self.rows
         with code.loop(begin, end, block) as top, code.loop(0, sizes.k, sizes.terms) as start:

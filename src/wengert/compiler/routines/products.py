@@ -23,12 +23,8 @@ from wengert.compiler.routines.vector_products import VectorProduct
 from wengert.compiler.schedule.strides import contiguous_strides, is_factor, is_summand, matrix_stride
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR, Type
+from wengert.core import machine
 from wengert.graph.ir import Operation
-
-WORK = 4
-"""Multiplications that take as long as one operation of a kernel."""
-COPIED = 3
-"""Operations of a kernel that take as long as to copy an element of the right operand."""
 
 
 class Matrices(NamedTuple):
@@ -228,9 +224,14 @@ def write_small_products(
     steps = ".".join("x".join(map(str, operand.steps)) for operand in operands)
     name = f"{product.name}.of{'x'.join(map(str, stack))}.{steps}"
     call.define_part(name, write_part)
-    extent, grain = (product.m, 8) if count == 1 else (count, 1)
+    extent, grain = (product.m, machine.current.rows_of_product_part) if count == 1 else (count, 1)
     pointers = *[operand.pointer for operand in operands], call.result
-    call.run_on_all_cores(name, pointers, extent, grain, count * size * product.k // WORK)
+    call.run_on_all_cores(name, pointers, extent, grain, operations_of(count * size * product.k))
+
+
+def operations_of(multiplications: int) -> int:
+    """The scalar operations that take as long as so many multiplications of a product."""
+    return multiplications // machine.current.multiplications_per_operation
 
 
 def write_packed_products(
@@ -246,8 +247,9 @@ def write_packed_products(
 
     def write(operands: Sequence[Matrices], result: Lanes) -> None:
         x, y, *initial = [operand.pointer for operand in operands]
-        call.run_on_all_cores(copy_name, (sizes, y, copy), n, tiling.width, COPIED * n * k)
-        call.run_on_all_cores(name, (sizes, x, copy, *initial, result), m, tiling.low_rows, m * n * k // WORK)
+        copying = machine.current.operations_of_packed_element * n * k
+        call.run_on_all_cores(copy_name, (sizes, y, copy), n, tiling.width, copying)
+        call.run_on_all_cores(name, (sizes, x, copy, *initial, result), m, tiling.low_rows, operations_of(m * n * k))
 
     for_each(call.code, element, stack, operands, call.result, m * n, write)
 
@@ -277,7 +279,7 @@ def write_long_product(call: RoutineCall, product: SmallProduct, length: int, x:
     name = f"{product.name}.pieces"
     call.define_part(name, write_part)
     assert call.workspace is not None
-    work = product.m * product.n * product.k // WORK
+    work = operations_of(product.m * product.n * product.k)
     call.run_on_all_cores(name, (x.pointer, y.pointer, call.workspace), count, 1, work)
     sum_name = f"{name}.sum"
     call.define(

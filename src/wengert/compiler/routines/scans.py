@@ -16,12 +16,8 @@ from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.routines.sorting import Rows
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, Type
+from wengert.core import machine
 from wengert.graph.ir import Operation
-
-TOGETHER = 4
-"""The number of rows that run at a time."""
-COST = 2
-"""The cost of an element."""
 
 Fold = Callable[[Lanes, Lanes], Lanes]
 
@@ -45,7 +41,8 @@ def write_scan(call: RoutineCall, fold: Fold) -> None:
     name = f"wengert.{node.primitive.name}.{read.kind}.{kept.kind}.{rows.n}.{rows.stride}.{rows.number}"
     call.define_part(name, writer.write)
     pointers = [call.operands[0].pointer, call.result]
-    call.run_on_all_cores(name, pointers, writer.extent, writer.grain, COST * node.size)
+    work = machine.current.operations_of_scanned_element * node.size
+    call.run_on_all_cores(name, pointers, writer.extent, writer.grain, work)
 
 
 class ScanWriter:
@@ -67,9 +64,10 @@ class ScanWriter:
         if self.is_by_neighbours:
             self.write_neighbours(code, x, result, begin, end)
         else:
-            whole = begin + ((end - begin) & -TOGETHER)
-            with code.loop(begin, whole, TOGETHER) as row:
-                self.write_rows(code, x, result, [row + k if k else row for k in range(TOGETHER)])
+            together = machine.current.rows_of_scan
+            whole = end - code.add(f"urem {(end - begin).typed}, {together}", I64)
+            with code.loop(begin, whole, together) as row:
+                self.write_rows(code, x, result, [row + k if k else row for k in range(together)])
             with code.loop(whole, end) as row:
                 self.write_rows(code, x, result, [row])
 

@@ -16,15 +16,17 @@ from wengert.compiler.simd.types import I64, Type
 from wengert.core import machine
 from wengert.graph.ir import Node, Operation
 
-COST = 4
-"""The cost of a comparison, with the read before it."""
-LANES, AT_ONCE = 2, 8
-"""The lanes of a vector of numbers, and the vectors that are searched at once.
 
-Lanes are read one by one, which is faster than a gather of more of them; single numbers would have branches.
-"""
-LINE = 64
-"""The bytes of a cache line."""
+def search_shape() -> tuple[int, int]:
+    """The lanes of a vector of numbers, and the vectors that are searched at once: both are powers of two."""
+    now = machine.current
+    lanes, vectors = [1 << (n.bit_length() - 1) for n in (now.lanes_of_search, now.vectors_of_search)]
+    return lanes, vectors
+
+
+def count_operations(numbers: int, steps: int) -> int:
+    """The scalar operations of the searches for so many numbers."""
+    return machine.current.operations_of_search_step * numbers * steps
 
 
 def can_search(a: Node, v: Node) -> bool:
@@ -43,12 +45,13 @@ def write_search(call: RoutineCall) -> None:
     node = call.node
     a, v = node.args
     kind = Type.from_dtype(common_dtype(a, v)).kind
-    lanes = min(LANES, v.size)
-    at_once = min(AT_ONCE, v.size // lanes)
+    lanes, at_once = search_shape()
+    lanes = min(lanes, v.size)
+    at_once = min(at_once, v.size // lanes)
     name = f"wengert.search.{a.dtype.char}.{v.dtype.char}.{a.size}.{v.size}.{node.params['side']}"
     call.define_part(name, lambda code: write_lanes(code, node, kind, lanes, at_once), FEW_PASSES)
     pointers = [operand.pointer for operand in call.operands] + [call.result]
-    call.run_on_all_cores(name, pointers, v.size, lanes * at_once, COST * v.size * a.size.bit_length())
+    call.run_on_all_cores(name, pointers, v.size, lanes * at_once, count_operations(v.size, a.size.bit_length()))
 
 
 def write_lanes(code: Code, node: Operation, kind: str, lanes: int, at_once: int) -> None:
@@ -97,8 +100,9 @@ def search_work(node: Operation) -> RoutineWork:
     """An element is read in each step, of twice as many cache lines as in the one before."""
     a, v = node.args
     steps = a.size.bit_length()
-    indexed = [Indexed("read", min(a.nbytes, LINE << k), v.size) for k in range(steps)]
-    return RoutineWork(tuple(indexed), is_shared=COST * v.size * steps >= machine.current.min_shared_operations)
+    now = machine.current
+    indexed = [Indexed("read", min(a.nbytes, now.cache_line_bytes << k), v.size) for k in range(steps)]
+    return RoutineWork(tuple(indexed), is_shared=count_operations(v.size, steps) >= now.min_shared_operations)
 
 
 SEARCH = Routine(write_search, lambda node: can_search(*node.args), beside_flops=search_work)

@@ -39,16 +39,10 @@ from wengert.graph.ir import Operation
 from wengert.ops.samples.sorting import positions_of
 
 FIRST_DIGIT, DIGIT = 12, 8
-"""The bits of the first digit, which has the exponent of a number, and of the following ones and those of short rows.
+"""The bits of the first digit, which has the exponent of a number, and of the following ones and those of short rows:
+the tables of counts are as long as a digit has values.
 """
-SHORT_ROW = 1 << 11
-"""Rows of fewer numbers are short."""
-FEW = 12
-"""Of at most so many numbers, all are compared with each other."""
-SAMPLED = 1 << 12
-"""The length of rows from which there is a sample."""
-SAMPLE = 1 << 12
-"""The most numbers of a sample."""
+
 I8 = Type("i8")
 
 
@@ -113,7 +107,8 @@ def write_finder(code: Code, record: Record) -> None:
     head, check, body, done = [code.label(hint) for hint in ("digit", "check", "count", "found")]
     code.jump(head)
     code.begin(head)
-    code.branch(code.load(count, I64) > FEW, check, done)
+    few = machine.current.max_elements_of_compared_selection
+    code.branch(code.load(count, I64) > few, check, done)
     code.begin(check)
     code.branch(code.load(below, I64) > 0, body, done)
     code.begin(body)
@@ -146,9 +141,9 @@ def write_finder(code: Code, record: Record) -> None:
     code.jump(head)
     code.begin(done)
     left, size, position = code.load(source, PTR), code.load(count, I64), code.load(rank, I64)
-    with code.when(size > FEW):  # all are equal
+    with code.when(size > few):  # all are equal
         keep(record, record.load(left, position), found)
-    with code.when(size <= FEW):
+    with code.when(size <= few):
         compare_all(record, left, size, position, found)
 
 
@@ -185,11 +180,11 @@ class Selector:
 
     def write(self, is_partition: bool) -> None:
         """Find the elements, and write their indices, or those of all elements on their sides."""
-        code, row, everything = self.code, self.row, range(len(self.kth))
-        if self.rows.n >= SAMPLED and self.rows.stride == 1 and row.key.bits >= 32:
+        code, row, everything, now = self.code, self.row, range(len(self.kth)), machine.current
+        if self.rows.n >= now.min_elements_of_sampled_selection and self.rows.stride == 1 and row.key.bits >= 32:
             for group in self.groups():
                 self.find_by_sample(group)
-        elif self.rows.n > FEW:
+        elif self.rows.n > now.max_elements_of_compared_selection:
             self.find_by_digits(everything)
         else:
             with code.loop(0, row.n) as i:
@@ -229,7 +224,8 @@ class Selector:
     def find_by_digits(self, numbers: Sequence[int]) -> None:
         """Copy the numbers whose first digit is that of an element that is looked for, then look there."""
         code, row, record, bits = self.code, self.row, self.record, self.row.key.bits
-        digit = min(FIRST_DIGIT if self.rows.n >= SHORT_ROW else DIGIT, bits)
+        is_long = self.rows.n >= machine.current.min_elements_of_long_selection
+        digit = min(FIRST_DIGIT if is_long else DIGIT, bits)
         shift = bits - digit
         counts, is_wanted = code.array(I32, 1 << digit), code.array(I8, 1 << digit)
         code.clear(counts, 4 << digit)
@@ -280,7 +276,7 @@ class Selector:
     def sample_bounds(self, first: int, last: int) -> tuple[Lanes, Lanes]:
         """Keys between which the elements at two positions, and those in between, will be: of numbers of a sample."""
         code, row, record, n = self.code, self.row, self.record, self.rows.n
-        size = min(SAMPLE, n // 16)
+        size = max(min(machine.current.max_elements_of_selection_sample, n // 16), 1)
         margin = math.isqrt(9 * size // 4)  # three times the deviation of a rank
         with code.loop(0, size) as i:
             record.store(record.make(row.key.of(row.read(i * (n // size))), i), row.work, i)

@@ -12,32 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wengert.compiler.machine.target import vector_bytes, vector_lanes
+from wengert.compiler.machine.target import sum_lanes, vector_bytes, vector_lanes
 from wengert.compiler.routines.matrix_product import MatrixProduct
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import fold_lanes, load_element, splat, store_element
 from wengert.compiler.simd.lanes import Code, Lanes, fma
 from wengert.compiler.simd.transposes import exchange_blocks
 from wengert.compiler.simd.types import I64, PTR, Type
-
-SMALL = 1 << 21
-"""The largest number of multiplications of a product that does not use BLAS."""
-FEWEST_OF_BLAS, FEW = 1 << 10, 10**6
-"""BLAS is fast at products of that many multiplications, for which it has kernels without copies and threads: there,
-vectors that are partly empty do not pay.
-"""
-IN_CACHE, IN_FIRST_CACHE = 1 << 18, 1 << 15
-"""The largest number of bytes of its right operand, which is read once for each block of rows; of one that stays in the
-first cache, the product may be of any size.
-"""
-FEW_ROWS, LARGE = 16, 1 << 20
-"""The largest number of bytes of the right operand if the result has so few rows: there are few blocks of them."""
-FILLED = 0.65
-"""The smallest part of the lanes that have elements of the result, outside of loops."""
-TINY = 1 << 11
-"""The largest number of elements that are transposed for each product."""
-FEWEST = 4
-"""The smallest number of lanes."""
+from wengert.core import machine
 
 
 class SmallProduct(MatrixProduct):
@@ -64,28 +46,41 @@ class SmallProduct(MatrixProduct):
         return vector_lanes(Type(self.kind).align)
 
     @property
+    def sum_lanes(self) -> int:
+        """The number of lanes that are added up side by side in sums along both operands."""
+        return sum_lanes(Type(self.kind).align)
+
+    @property
     def is_along_sum(self) -> bool:
         """Whether both operands are read along the sum."""
-        return self.is_y_transposed and self.k * self.n > TINY
+        return self.is_y_transposed and self.k * self.n > machine.current.max_elements_of_transposed_operand
 
     def is_native(self, is_in_loop: bool) -> bool:
         """Whether there is a function for it, which is faster than BLAS."""
-        m, n, k = self.m, self.n, self.k
-        right = k * n * Type(self.kind).align
-        largest = IN_CACHE if m > FEW_ROWS else LARGE
-        if not 0 < m * n * k <= (SMALL if right > IN_FIRST_CACHE else m * n * k) or right > largest:
+        m, n, k, now = self.m, self.n, self.k, machine.current
+        count, right = m * n * k, k * n * Type(self.kind).align
+        is_wide = m <= now.max_rows_of_wide_own_product
+        if right > (now.max_right_bytes_of_wide_own_product if is_wide else now.max_right_bytes_of_own_product):
+            return False
+        is_small = right <= now.max_right_bytes_of_any_own_product or count <= now.max_multiplications_of_own_product
+        if not count or not is_small:
             return False
         if self.is_along_sum:
-            return not self.is_x_transposed and k % self.most_lanes == 0
-        is_filled = n >= FILLED * self.lanes * -(-n // self.lanes)
-        if not is_in_loop and FEWEST_OF_BLAS < m * n * k <= FEW and not is_filled:
+            return not self.is_x_transposed and k % self.sum_lanes == 0
+        lanes = self.lanes_of_row(self.sum_lanes)  # not those of the processor: BLAS adds in another order
+        is_filled = n >= now.min_filled_lanes_of_own_product * lanes * -(-n // lanes)
+        is_direct = now.direct_blas_from_multiplications < count <= now.direct_blas_to_multiplications
+        if not is_in_loop and is_direct and not is_filled:
             return False
-        return n >= FEWEST
+        return n >= now.min_columns_of_own_product
 
     @property
     def lanes(self) -> int:
         """The number of lanes along a row of the result."""
-        lanes = self.most_lanes
+        return self.lanes_of_row(self.most_lanes)
+
+    def lanes_of_row(self, lanes: int) -> int:
+        """Of so many lanes, as many as there are elements of a row."""
         while lanes > self.n:
             lanes //= 2
         return lanes
@@ -218,7 +213,7 @@ class SumWriter(BlockWriter):
     def write_block(self, i: Lanes, rows: int, columns: Sequence[Lanes]) -> None:
         """Vectors of the left operand times vectors of the right one; their lanes are added up."""
         code, k = self.code, self.product.k
-        vector = Type(self.product.kind, self.product.most_lanes)
+        vector = Type(self.product.kind, self.product.sum_lanes)
         sums = [[Variable(code, vector, 0.0) for _ in columns] for _ in range(rows)]
         with code.loop(0, k, vector.lanes) as p:
             y = [self.read(self.y, j * self.product.y_stride + p, vector) for j in columns]

@@ -16,19 +16,14 @@ from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import BOOL, I64, PTR, Type
+from wengert.core import machine
 from wengert.graph.ir import Operation
 
 I32, I8 = Type("i32"), Type("i8")
-SHORT = 48
-"""Rows of at most so many numbers are sorted by insertion."""
 LONG = 1 << 31
 """Rows of fewer numbers have counts of 32 bits."""
-PARTS = 16
-"""The number of parts of a stack of rows, or of a long row, that threads share."""
-LARGE = 1 << 15
-"""The number of elements from which threads are used."""
 DIGIT = 8
-"""The bits of a digit."""
+"""The bits of a digit: the tables of counts are as long as it has values."""
 VALUES = 1 << DIGIT
 
 
@@ -158,14 +153,20 @@ def can_sort(node: Operation) -> bool:
 
 def digit_parts(node: Operation) -> int:
     """The number of parts that have memory of their own."""
-    rows = Rows.of(node)
-    return PARTS if rows.number >= PARTS and node.args[0].size >= LARGE else 1
+    rows, now = Rows.of(node), machine.current
+    is_shared = rows.number >= now.parts_of_sorted_rows and node.args[0].size >= now.min_elements_of_shared_sort
+    return now.parts_of_sorted_rows if is_shared else 1
+
+
+def is_short(rows: Rows) -> bool:
+    """Whether rows are sorted by insertion."""
+    return rows.n <= machine.current.max_elements_of_insertion_sort
 
 
 def workspace(node: Operation) -> int:
     """The bytes for two arrays of records in each part."""
     rows = Rows.of(node)
-    return 0 if rows.n <= SHORT else digit_parts(node) * row_workspace(node)
+    return 0 if is_short(rows) else digit_parts(node) * row_workspace(node)
 
 
 def row_workspace(node: Operation) -> int:
@@ -186,13 +187,13 @@ def key_of(node: Operation) -> SortKey:
 def write_sort(call: RoutineCall) -> None:
     """The indices that sort each row, or the sorted row."""
     key, has_index = key_of(call.node), call.node.primitive is not SORT
-    method, write = ("insertion", write_insertion) if Rows.of(call.node).n <= SHORT else ("digits", write_digits)
+    method, write = ("insertion", write_insertion) if is_short(Rows.of(call.node)) else ("digits", write_digits)
     name = f"wengert.{call.name}.{key.type.kind}.{method}"
     parameters = ["ptr noalias %x", "ptr noalias %result", "ptr noalias %work", "i64 %n", "i64 %stride"]
     call.define(name, parameters, lambda code: write(RowCode(code, key, has_index)), FEW_PASSES)
     call.name = f"{call.name} by {method}"
     rows = Rows.of(call.node)
-    for_each_row(call, name, rows, row_workspace(call.node) if rows.n > SHORT else 0)
+    for_each_row(call, name, rows, 0 if is_short(rows) else row_workspace(call.node))
 
 
 def for_each_row(call: RoutineCall, name: str, results: Rows, size: int) -> None:
@@ -216,7 +217,7 @@ def for_each_row(call: RoutineCall, name: str, results: Rows, size: int) -> None
 
     def write_parts(code: Code) -> None:
         (x, result, work), begin, end = read_part(code, 3)
-        share = -(-rows.number // PARTS)
+        share = -(-rows.number // parts)
         with code.loop(begin, end) as part:
             last = code.intrinsic("smin", I64, (part + 1) * share, code.constant(rows.number, I64))
             own = code.offset(work, part * size, I8)
@@ -225,7 +226,7 @@ def for_each_row(call: RoutineCall, name: str, results: Rows, size: int) -> None
 
     whole = f"{name}.{rows.n}.{rows.stride}.{rows.number}"
     call.define_part(whole, write_parts, FEW_PASSES)
-    call.run_on_all_cores(whole, [x, result, work], PARTS, 1)
+    call.run_on_all_cores(whole, [x, result, work], parts, 1)
 
 
 class RowCode:
@@ -248,7 +249,7 @@ class RowCode:
 def write_insertion(row: RowCode) -> None:
     """Insert one key after the other behind the last one that is not larger."""
     code, key, record = row.code, row.key, Record(SortKey(Type("i64")))
-    sorted_records = code.array(record.type, SHORT)
+    sorted_records = code.array(record.type, machine.current.max_elements_of_insertion_sort)
     with code.loop(0, row.n) as i:
         new = key.of(row.read(i))
         position = code.variable(I64, i)
@@ -360,7 +361,7 @@ def write_starts(code: Code, counts: Lanes) -> None:
 def sorting_work(node: Operation) -> RoutineWork:
     """All digits are counted, and then each is sorted by, if the numbers differ in all of them."""
     rows, key = Rows.of(node), key_of(node)
-    if rows.n <= SHORT:
+    if is_short(rows):
         return RoutineWork(is_shared=digit_parts(node) > 1)
     digits = -(-key.bits // DIGIT)
     count = digits * node.args[0].size

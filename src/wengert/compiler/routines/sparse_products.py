@@ -16,10 +16,8 @@ from wengert.compiler.program.memory_plan import is_immediate
 from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, Type
+from wengert.core import machine
 from wengert.graph.ir import Constant, Operation
-
-COST = 4
-"""The cost of a product, with the read at a computed index before it."""
 
 
 def can_multiply(node: Operation) -> bool:
@@ -122,7 +120,7 @@ def write_loop(call: RoutineCall, how: str) -> None:
     node, code = call.node, call.code
     rows = node.params["shape"][0]
     width = math.prod(node.args[1].shape[1:])
-    work = COST * node.args[2].size * width
+    work = machine.current.operations_of_sparse_term * node.args[2].size * width
     integers = "".join(node.args[i].dtype.char for i in (2, 3))
     name = f"wengert.sparse.{how}.{node.dtype.char}.{integers}.{width}"
     call.define_part(name, lambda function: SparseLoop(function, node, width).fill(how))

@@ -2,40 +2,41 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wengert.compiler.machine.target import machine_target, vector_bytes
-from wengert.compiler.routines.packed_products import NARROWEST, Tiling
+from wengert.compiler.machine.target import machine_target
+from wengert.compiler.routines.packed_products import Tiling
 from wengert.compiler.routines.transposing import define_transpose
+from wengert.compiler.routines.wide_vectors import has_wide_vectors
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma
 from wengert.compiler.simd.types import I64
+from wengert.core import machine
 from wengert.core.native import FEWEST_ROWS
 
 if TYPE_CHECKING:
     from wengert.compiler.routines.lapack import MatrixProblem
 
-BLOCK = 32
-"""The columns of a panel, and the rows of a triangle: a multiple of the lanes of a vector."""
-MOST = 1024
-"""The largest number of columns: larger matrices do not stay in the cache while a block passes."""
-COLUMNS = 4
-"""The columns of a panel that are solved at once."""
+
+def block_columns() -> int:
+    """The columns of a panel, and the rows of a triangle: a multiple of the lanes of any vector."""
+    return max(machine.current.block_columns_of_factorization // 16, 1) * 16
 
 
 def is_factored_in_blocks(dtype: np.dtype, n: int) -> bool:
     """Whether matrices with so many columns are factored by native code, and not by LAPACK."""
-    has_size = FEWEST_ROWS <= n <= MOST
-    return dtype.kind == "f" and has_size and vector_bytes() >= NARROWEST and not machine_target().is_freestanding
+    has_size = FEWEST_ROWS <= n <= machine.current.max_columns_of_blocked_factorization
+    return dtype.kind == "f" and has_size and has_wide_vectors() and not machine_target().is_freestanding
 
 
 def bytes_of_copies(dtype: np.dtype, n: int) -> dict[str, int]:
     """The bytes of the copies of the triangle of a block, and of the rows below it, in panels."""
-    width = Tiling(f"f{8 * dtype.itemsize}").width
-    return {"triangle": BLOCK * BLOCK * dtype.itemsize, "panels": BLOCK * (n + width) * dtype.itemsize}
+    width, block = Tiling(f"f{8 * dtype.itemsize}").width, block_columns()
+    return {"triangle": block * block * dtype.itemsize, "panels": block * (n + width) * dtype.itemsize}
 
 
 class TriangularPanels(Tiling):
@@ -43,6 +44,7 @@ class TriangularPanels(Tiling):
 
     def __init__(self, kind: str):
         super().__init__(kind)
+        self.block = block_columns()
         self.names: dict[str, str] = {}
 
     def define_transpose(self, p: MatrixProblem) -> None:
@@ -60,9 +62,10 @@ class TriangularPanels(Tiling):
     def solve_panel(self, code: Code, panel: Lanes, triangle: Lanes) -> None:
         """Replace the columns of a panel by the solution, a few at once: a lane is a row of the matrix."""
         lanes, starts = self.lanes, range(0, self.width, self.lanes)
-        factor = lambda m, k: splat(self.read(triangle, m * BLOCK + k, self.element), lanes)
-        with code.loop(0, BLOCK, COLUMNS) as first:
-            columns = [first + c for c in range(COLUMNS)]
+        factor = lambda m, k: splat(self.read(triangle, m * self.block + k, self.element), lanes)
+        together = math.gcd(self.block, machine.current.columns_of_solved_panel)
+        with code.loop(0, self.block, together) as first:
+            columns = [first + c for c in range(together)]
             sums = [[Variable(code, self.vector, 0.0) for _ in starts] for _ in columns]
             with code.loop(0, first) as m:
                 known = [self.read(panel, m * self.width + q, self.vector) for q in starts]

@@ -10,18 +10,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from wengert.compiler.machine.target import vector_lanes
-from wengert.compiler.simd.lane_operations import fold_lanes, load_masked, splat
+from wengert.compiler.machine.target import sum_lanes, vector_lanes
+from wengert.compiler.simd.lane_operations import fold_lanes, load_masked, pick_lanes, splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma
 from wengert.compiler.simd.transposes import fold_rows
 from wengert.compiler.simd.types import I64, PTR, Type
-
-ROWS = 8
-"""The number of rows that are added to the result at once."""
-PANEL = 1 << 13
-"""The bytes of the result that rows are added to before the next ones are read."""
-NARROW, CACHE = 4, 1 << 15
-"""The most vectors of a result that stay in registers, one after the other, and the most bytes of their matrix."""
+from wengert.core import machine
 
 
 class VectorProduct(NamedTuple):
@@ -50,9 +44,16 @@ class VectorProduct(NamedTuple):
         return vector_lanes(int(self.kind[1:]) // 8)
 
     @property
+    def sum_lanes(self) -> int:
+        """The number of lanes of a row that are added up side by side."""
+        return sum_lanes(int(self.kind[1:]) // 8)
+
+    @property
     def is_narrow(self) -> bool:
         """Whether a result of few vectors is the sum of rows in the nearest cache, which are read for each vector."""
-        return self.m <= NARROW * self.grain and self.k * self.stride * int(self.kind[1:]) // 8 <= CACHE
+        now, nbytes = machine.current, self.k * self.stride * int(self.kind[1:]) // 8
+        is_short = self.m <= now.max_vectors_of_narrow_product * self.sum_lanes
+        return is_short and nbytes <= now.max_bytes_of_narrow_product
 
     def write(self, code: Code) -> None:
         """Add the lines of its function of a table and a part of the result.
@@ -61,6 +62,14 @@ class VectorProduct(NamedTuple):
         """
         writer = ColumnWriter(self, code) if self.is_transposed else RowWriter(self, code)
         writer.write(Lanes(code, "%begin", I64), Lanes(code, "%end", I64))
+
+
+def halve_lanes(x: Lanes, count: int) -> Lanes:
+    """So many lanes: the two halves are added while there are more."""
+    while x.type.lanes > count:
+        half = x.type.lanes // 2
+        x = pick_lanes(x, range(half)) + pick_lanes(x, range(half, 2 * half))
+    return x
 
 
 class VectorProductWriter:
@@ -105,14 +114,14 @@ class RowWriter(VectorProductWriter):
             i = code.intrinsic("smin", I64, first, first.like(m - rows)) if m % rows else first
             sums = self.sum_rows([self.row(i + r) for r in range(rows)])
             if rows == self.vector.lanes:
-                self.store_sum(fold_rows(sums), i)
+                self.store_sum(fold_rows([halve_lanes(total, rows) for total in sums]), i)
             else:
                 for r, total in enumerate(sums):
                     self.store_sum(fold_lanes(lambda a, b: a + b, total), i + r)
 
     def sum_rows(self, rows: list[Lanes]) -> list[Lanes]:
         """The products of rows with the vector, added up in lanes."""
-        code, k, type = self.code, self.product.k, self.vector
+        code, k, type = self.code, self.product.k, Type(self.element.kind, self.product.sum_lanes)
         sums = [code.variable(type, 0.0) for _ in rows]
         whole = k - k % type.lanes
         with code.loop(0, whole, type.lanes) as p:
@@ -141,25 +150,26 @@ class ColumnWriter(VectorProductWriter):
 
     def write_narrow(self, begin: Lanes, end: Lanes) -> None:
         """Each vector of the result stays in registers, a sum for each of a few rows; the last one is moved back."""
-        code, m, k = self.code, self.product.m, self.product.k
+        code, m, k, count = self.code, self.product.m, self.product.k, machine.current.narrow_product_sums
         type = Type(self.element.kind, min(self.vector.lanes, 1 << (m.bit_length() - 1)))
         with code.loop(begin, end, type.lanes) as first:
             j = code.intrinsic("smin", I64, first, first.like(m - type.lanes)) if m % type.lanes else first
-            variables = [code.variable(type, 0.0) for _ in range(min(ROWS, k))]
+            variables = [code.variable(type, 0.0) for _ in range(min(count, k))]
             term = lambda i: (self.read(self.row(i), j, type), splat(self.read(self.y, i, self.element), type.lanes))
-            with code.loop(0, k - k % ROWS, ROWS) as i:
+            with code.loop(0, k - k % count, count) as i:
                 for r, variable in enumerate(variables):
                     code.store(fma(*term(i + r), code.load(variable, type)), variable)
             sums = [code.load(variable, type) for variable in variables]
-            for r in range(k % ROWS):
-                sums[r] = fma(*term(code.constant(k - k % ROWS + r, I64)), sums[r])
+            for r in range(k % count):
+                sums[r] = fma(*term(code.constant(k - k % count + r, I64)), sums[r])
             while len(sums) > 1:
                 sums = [x + y for x, y in zip(sums[::2], sums[1::2], strict=False)] + sums[len(sums) // 2 * 2 :]
             self.store_sum(sums[0], j)
 
     def write_panels(self, begin: Lanes, end: Lanes) -> None:
         """Panels of columns, and those of the last vector one by one."""
-        code, panel = self.code, PANEL * 8 // self.element.bits
+        code, lanes = self.code, self.vector.lanes
+        panel = max(machine.current.panel_bytes_of_vector_product * 8 // self.element.bits // lanes, 1) * lanes
         whole = self.product.m - self.product.m % self.vector.lanes
         smaller = lambda x, y: code.intrinsic("smin", I64, x, x.like(y))
         with code.loop(begin, end, panel) as start:
@@ -171,12 +181,12 @@ class ColumnWriter(VectorProductWriter):
 
     def add_rows(self, start: Lanes, stop: Lanes, type: Type) -> None:
         """The elements of the result from one index to another."""
-        code, k = self.code, self.product.k
-        self.add_block(code.constant(0, I64), min(ROWS, k), start, stop, type, is_first=True)
-        whole = k - k % ROWS
-        with code.loop(ROWS, whole, ROWS) as i:
-            self.add_block(i, ROWS, start, stop, type)
-        if ROWS <= whole < k:
+        code, k, rows = self.code, self.product.k, machine.current.rows_of_vector_product
+        self.add_block(code.constant(0, I64), min(rows, k), start, stop, type, is_first=True)
+        whole = k - k % rows
+        with code.loop(rows, whole, rows) as i:
+            self.add_block(i, rows, start, stop, type)
+        if rows <= whole < k:
             self.add_block(code.constant(whole, I64), k - whole, start, stop, type)
 
     def add_block(self, i: Lanes, count: int, start: Lanes, stop: Lanes, type: Type, is_first: bool = False) -> None:

@@ -18,13 +18,9 @@ from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.simd.lane_operations import pick_lanes
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, Type
+from wengert.core import machine
 from wengert.graph.ir import Operation
 from wengert.ops.signal.windows import Windows, are_disjoint, tile_size
-
-MOST_ELEMENTS = 64
-"""Windows of more elements are left to NumPy."""
-COST = 3
-"""The scalar operations of one element of a window."""
 
 
 def are_ranges(windows: Windows) -> bool:
@@ -49,7 +45,7 @@ def can_place(node: Operation) -> bool:
         and t.size > 0
         and t.shape[: -len(windows)] == x.shape[: -len(windows)]
         and not (is_immediate(t) or is_immediate(x))
-        and math.prod(map(len, windows)) <= MOST_ELEMENTS
+        and math.prod(map(len, windows)) <= machine.current.max_elements_of_placed_window
         and are_ranges(windows)
         and tile_size(windows, x.shape[-len(windows) :]) is None
     )
@@ -64,7 +60,7 @@ def write_places(call: RoutineCall) -> None:
     name = f"wengert.places.{node.dtype.char}.{'x'.join(map(str, x.shape))}.{range_marks(windows)}"
     call.define_part(name, lambda code: write_stack(code, node))
     pointers = [*[operand.pointer for operand in call.operands], call.result]
-    work = COST * node.args[0].size * math.prod(map(len, windows))
+    work = machine.current.operations_of_window_element * node.args[0].size * math.prod(map(len, windows))
     call.run_on_all_cores(name, pointers, stack, 1, work)
 
 

@@ -17,13 +17,9 @@ from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.routines.window_places import are_ranges, range_marks
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import Type
+from wengert.core import machine
 from wengert.graph.ir import Operation
 from wengert.ops.signal.windows import are_disjoint, tile_size
-
-MOST_ELEMENTS = 64
-"""The largest number of elements of windows along one axis; NumPy takes others."""
-MOST_BYTES = 1 << 16
-"""The largest row, or plane of volumes, that is spread before it is added up."""
 
 
 def can_spread(node: Operation) -> bool:
@@ -34,8 +30,8 @@ def can_spread(node: Operation) -> bool:
         and node.dtype in FLOATS
         and t.size > 0
         and not is_immediate(t)
-        and max(map(len, windows)) <= MOST_ELEMENTS
-        and math.prod(lengths[1:]) * node.dtype.itemsize <= MOST_BYTES
+        and max(map(len, windows)) <= machine.current.max_elements_of_spread_window
+        and math.prod(lengths[1:]) * node.dtype.itemsize <= machine.current.max_bytes_of_spread_row
         and are_ranges(windows)
         and tile_size(windows, lengths) is None
     )

@@ -6,7 +6,9 @@ from dataclasses import dataclass, fields
 
 from wengert.core.machine.kernels import KernelFields
 from wengert.core.machine.order import OrderFields
+from wengert.core.machine.products import ProductFields
 from wengert.core.machine.programs import ProgramFields
+from wengert.core.machine.routines import RoutineFields
 from wengert.core.machine.schedule import ScheduleFields
 from wengert.core.machine.threads import ThreadFields
 
@@ -15,7 +17,9 @@ from wengert.core.machine.threads import ThreadFields
 class Machine(
     KernelFields,
     OrderFields,
+    ProductFields,
     ProgramFields,
+    RoutineFields,
     ScheduleFields,
     ThreadFields,
 ):

@@ -12,13 +12,12 @@ from contextlib import contextmanager
 
 from wengert.compiler.routines.attention.blocks import BlockWriter, MaskReader
 from wengert.compiler.routines.attention.geometry import (
-    QUERIES,
-    WORK,
     Buffers,
     Geometry,
     MatrixLayout,
     geometry_of,
     grain_of,
+    queries,
     stack_indices,
 )
 from wengert.compiler.routines.call import RoutineCall
@@ -26,10 +25,9 @@ from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import fold_lanes
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
 from wengert.compiler.simd.types import I64, PTR, Type
+from wengert.core import machine
 from wengert.graph.ir import Operation
 
-FEWEST_UNITS = 8
-"""The pieces into which a stack of few attentions is cut, if it has as many blocks of queries."""
 PRODUCTS = 5
 """The products for each block of queries and keys."""
 
@@ -42,7 +40,7 @@ def backward_geometry(node: Operation) -> Geometry:
 
 def pieces_of(g: Geometry) -> int:
     """The pieces of the queries of one attention."""
-    wanted = min(-(-FEWEST_UNITS // g.members), g.query_blocks)
+    wanted = min(-(-machine.current.attention_pieces // g.members), g.query_blocks)
     return -(-g.query_blocks // blocks_of_piece(g, wanted))
 
 
@@ -55,15 +53,15 @@ def backward_buffers(g: Geometry) -> Buffers:
     """What one part needs: transposed queries and cotangents, weights and their cotangents, and numbers for queries."""
     buffers = Buffers(g.kind)
     for name, size in (
-        ("query", QUERIES * g.size),
-        ("t", QUERIES * g.width),
-        ("rows", QUERIES * max(g.size, g.width)),
-        ("query_sums", QUERIES * g.size),
-        ("weights", QUERIES * g.block_keys),
-        ("slopes", QUERIES * g.block_keys),
-        ("maximum", QUERIES),
-        ("factor", QUERIES),
-        ("inner", QUERIES),
+        ("query", queries() * g.size),
+        ("t", queries() * g.width),
+        ("rows", queries() * max(g.size, g.width)),
+        ("query_sums", queries() * g.size),
+        ("weights", queries() * g.block_keys),
+        ("slopes", queries() * g.block_keys),
+        ("maximum", queries()),
+        ("factor", queries()),
+        ("inner", queries()),
     ):
         buffers.add(name, size)
     return buffers
@@ -116,7 +114,9 @@ def write_pull(call: RoutineCall) -> None:
 
     call.name = "derivative of attention"
     call.define_part(name, write)
-    work = PRODUCTS * g.members * g.length * g.keys * max(g.size, g.width) // WORK
+    work = (
+        PRODUCTS * g.members * g.length * g.keys * max(g.size, g.width) // machine.current.multiplications_per_operation
+    )
     call.run_on_all_cores(name, pointers, units, grain_of(units), work)
     for i in (1, 2):
         result = call.results[i]
@@ -149,9 +149,9 @@ class PullProducts:
     def __init__(self, g: Geometry, layouts: list[MatrixLayout]):
         t, query, key, value = layouts[:4]
         self.scores, self.slopes = g.to_queries((key.down, 1)), g.to_queries((value.down, 1))
-        self.queries = g.to_rows(g.size, (1, QUERIES), key.down)
-        self.keys = g.to_rows(g.size, (QUERIES, 1), query.down)
-        self.values = g.to_rows(g.width, (QUERIES, 1), t.down)
+        self.queries = g.to_rows(g.size, (1, queries()), key.down)
+        self.keys = g.to_rows(g.size, (queries(), 1), query.down)
+        self.values = g.to_rows(g.width, (queries(), 1), t.down)
         self.all = self.scores, self.slopes, self.queries, self.keys, self.values
 
 
@@ -192,13 +192,13 @@ class PullWriter:
         blocks = blocks_of_piece(g, pieces_of(g))
         last = code.intrinsic("smin", I64, self.piece * blocks + blocks, self.piece.like(g.query_blocks))
         with code.loop(self.piece * blocks, last) as block:
-            self.write_block(block * QUERIES)
+            self.write_block(block * queries())
 
     def write_block(self, first: Lanes) -> None:
         """One block of queries with all keys that it sees."""
         writer, code, g, buffers = self.writer, self.code, self.g, self.writer.buffers
         t, query, key, value = self.layouts[:4]
-        count = code.intrinsic("smin", I64, code.constant(g.length, I64) - first, first.like(QUERIES))
+        count = code.intrinsic("smin", I64, code.constant(g.length, I64) - first, first.like(queries()))
         row = self.number * g.length + first
         own_t, own_query = writer.at(self.t, first * t.down), writer.at(self.query, first * query.down)
         writer.read_transposed("t", own_t, t.down, g.width, count)
@@ -206,7 +206,7 @@ class PullWriter:
         writer.read_transposed("query", own_query, query.down, g.size, count)
         writer.read_numbers("maximum", writer.at(self.maximum, row), count)
         writer.read_numbers("factor", writer.at(self.factor, row), count)
-        code.clear(buffers["query_sums"], QUERIES * g.size * writer.element.align)
+        code.clear(buffers["query_sums"], queries() * g.size * writer.element.align)
         base = writer.mask_address(writer.pointers[4], self.layouts[4], self.indices) if g.mask_kind else None
         mask = MaskReader(g, self.layouts[4] if g.mask_kind else None, base, first)
         read = [
@@ -218,12 +218,12 @@ class PullWriter:
         limit = writer.key_limit(read, first, count)
         with code.when(self.has_infinite_product()):
             writer.fill("inner", 0.0)
-            with self.key_blocks(limit) as (start, keys), code.loop(0, QUERIES, g.lanes) as column:
+            with self.key_blocks(limit) as (start, keys), code.loop(0, queries(), g.lanes) as column:
                 self.add_products(mask, column, start, keys)
         products, weights, slopes = self.products, buffers["weights"], buffers["slopes"]
         with self.key_blocks(limit) as (start, keys):
             own_key = writer.at(self.key, start * key.down)
-            with code.loop(0, QUERIES, g.lanes) as column:
+            with code.loop(0, queries(), g.lanes) as column:
                 self.weigh(mask, column, start, keys)
             if self.wanted[0]:
                 products.queries.run(code, buffers["query_sums"], slopes, own_key, count, keys)
@@ -251,7 +251,7 @@ class PullWriter:
         """Whether an inner product is not finite: then it may differ from the sum over keys, which it should equal."""
         writer, code = self.writer, self.code
         total = Variable(code, writer.vector, 0.0)
-        with code.loop(0, QUERIES, self.g.lanes) as column:
+        with code.loop(0, queries(), self.g.lanes) as column:
             x = writer.load(writer.buffers["inner"], column)
             total.store(fma(x, x.like(0.0), total.load()))
         return fold_lanes(lambda a, b: a + b, total.load()).is_nan()
@@ -264,7 +264,7 @@ class PullWriter:
         maximum, factor = [writer.load(writer.buffers[name], column) for name in ("maximum", "factor")]
         total = Variable(code, writer.vector, writer.load(inner, column))
         with code.loop(0, keys) as j:
-            index = j * QUERIES + column
+            index = j * queries() + column
             score, _ = apply(writer.load(weights, index), start + j)
             weight = writer.exponential(score - maximum) * factor
             total.store(total.load() + writer.load(slopes, index) * weight)
@@ -273,7 +273,7 @@ class PullWriter:
     def multiply_rows(self, t: Lanes, out: Lanes, count: Lanes) -> None:
         """The inner product of the result and its cotangent for each query."""
         writer, code, g = self.writer, self.code, self.g
-        lanes, down, align = g.lanes_along(g.width), self.layouts[0].down, writer.element.align
+        lanes, down, align = g.sum_lanes_along(g.width), self.layouts[0].down, writer.element.align
         type = Type(g.kind, lanes)
         writer.fill("inner", 0.0)
         with code.loop(0, count) as i:
@@ -292,7 +292,7 @@ class PullWriter:
         maximum, factor, inner = [writer.load(writer.buffers[name], column) for name in ("maximum", "factor", "inner")]
         apply = mask.begin(column)
         with code.loop(0, keys) as j:
-            index = j * QUERIES + column
+            index = j * queries() + column
             score, seen = apply(writer.load(weights, index), start + j)
             weight = writer.exponential(score - maximum) * factor
             slope = weight * (writer.load(slopes, index) - inner)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from wengert.compiler.routines.attention.geometry import QUERIES, Buffers, Geometry, MatrixLayout, matrix_address
+from wengert.compiler.routines.attention.geometry import Buffers, Geometry, MatrixLayout, matrix_address, queries
 from wengert.compiler.routines.call import read_part
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import fold_lanes, splat
@@ -126,13 +126,13 @@ class BlockWriter:
 
     def fill(self, name: str, value: float) -> None:
         """Fill a buffer with a number for each query."""
-        with self.code.loop(0, QUERIES, self.vector.lanes) as c:
+        with self.code.loop(0, queries(), self.vector.lanes) as c:
             self.store(self.code.constant(value, self.vector), self.buffers[name], c)
 
     def read_numbers(self, name: str, source: Lanes, count: Lanes) -> None:
         """Copy a number for each query to a buffer, and zeros behind them."""
         size = self.element.align
-        self.code.clear(self.buffers[name], QUERIES * size)
+        self.code.clear(self.buffers[name], queries() * size)
         self.code.copy(self.buffers[name], source, count * size)
 
     def read_transposed(self, name: str, source: Lanes, down: int, columns: int, count: Lanes) -> None:
@@ -140,8 +140,8 @@ class BlockWriter:
         code, rows, size = self.code, self.buffers["rows"], self.element.align
         with code.loop(0, count) as i:
             code.copy(self.at(rows, i * columns), self.at(source, i * down), columns * size)
-        code.clear(self.at(rows, count * columns), (QUERIES - count) * (columns * size))
-        self.transpose(self.buffers[name], rows, QUERIES, columns)
+        code.clear(self.at(rows, count * columns), (queries() - count) * (columns * size))
+        self.transpose(self.buffers[name], rows, queries(), columns)
 
     def transpose(self, target: Lanes, source: Lanes, rows: int, columns: int) -> None:
         """Transpose a matrix, in squares of lanes."""

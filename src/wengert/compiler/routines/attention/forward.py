@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from wengert.compiler.routines.attention.blocks import BlockWriter, MaskReader
 from wengert.compiler.routines.attention.geometry import (
-    QUERIES,
-    WORK,
     Buffers,
     Geometry,
     MatrixLayout,
     geometry_of,
     grain_of,
+    queries,
     stack_indices,
 )
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64
+from wengert.core import machine
 from wengert.graph.ir import Operation
 
 INFINITY = float("inf")
@@ -35,12 +35,12 @@ def forward_buffers(g: Geometry) -> Buffers:
     """What one part needs: transposed queries and results, scores, and numbers for each query."""
     buffers = Buffers(g.kind)
     for name, size in (
-        ("query", QUERIES * g.size),
-        ("rows", QUERIES * max(g.size, g.width)),
-        ("out", QUERIES * g.width),
-        ("scores", QUERIES * g.block_keys),
-        ("largest", QUERIES),
-        ("total", QUERIES),
+        ("query", queries() * g.size),
+        ("rows", queries() * max(g.size, g.width)),
+        ("out", queries() * g.width),
+        ("scores", queries() * g.block_keys),
+        ("largest", queries()),
+        ("total", queries()),
     ):
         buffers.add(name, size)
     return buffers
@@ -79,7 +79,7 @@ def write_attention(call: RoutineCall) -> None:
 
     call.name = "attention"
     call.define_part(name, write)
-    work = g.members * g.length * g.keys * (g.size + g.width) // WORK
+    work = g.members * g.length * g.keys * (g.size + g.width) // machine.current.multiplications_per_operation
     call.run_on_all_cores(name, pointers, units, grain_of(units), work)
 
 
@@ -90,8 +90,8 @@ class AttentionWriter:
         self.writer, self.code, self.g, self.is_kept = writer, writer.code, writer.geometry, is_kept
         g, code = self.g, self.code
         self.number = code.add(f"udiv {unit.typed}, {g.query_blocks}", I64)
-        self.first = code.add(f"urem {unit.typed}, {g.query_blocks}", I64) * QUERIES
-        self.count = code.intrinsic("smin", I64, code.constant(g.length, I64) - self.first, unit.like(QUERIES))
+        self.first = code.add(f"urem {unit.typed}, {g.query_blocks}", I64) * queries()
+        self.count = code.intrinsic("smin", I64, code.constant(g.length, I64) - self.first, unit.like(queries()))
         indices = stack_indices(code, self.number, g.stack)
         self.layouts = layouts
         self.query, self.key, self.value = [
@@ -107,7 +107,7 @@ class AttentionWriter:
         _, key, value = self.layouts[:3]
         down = self.layouts[0].down
         writer.read_transposed("query", writer.at(self.query, self.first * down), down, g.size, self.count)
-        code.clear(writer.buffers["out"], QUERIES * g.width * writer.element.align)
+        code.clear(writer.buffers["out"], queries() * g.width * writer.element.align)
         writer.fill("largest", -INFINITY)
         writer.fill("total", 0.0)
         limit = writer.key_limit([(self.value, g.keys, g.width, value.down)], self.first, self.count)
@@ -116,7 +116,7 @@ class AttentionWriter:
             count = code.intrinsic("smin", I64, limit - start, start.like(g.block_keys))
             block, transposed = writer.buffers["scores"], writer.buffers["query"]
             scores.run(code, block, writer.at(self.key, start * key.down), transposed, count, g.size)
-            with code.loop(0, QUERIES, g.lanes) as column:
+            with code.loop(0, queries(), g.lanes) as column:
                 self.weigh(column, start, count)
             source = writer.at(self.value, start * value.down)
             out.run(code, writer.buffers["out"], source, block, g.width, count)
@@ -130,7 +130,7 @@ class AttentionWriter:
         before = writer.load(largest_of, column)
         largest = Variable(code, writer.vector, before)
         with code.loop(0, count) as j:
-            index = j * QUERIES + column
+            index = j * queries() + column
             score, _ = apply(writer.load(scores, index), start + j)
             if not self.mask.is_empty:
                 writer.store(score, scores, index)
@@ -140,7 +140,7 @@ class AttentionWriter:
         change = writer.exponential(before - offset)
         total = Variable(code, writer.vector, writer.load(total_of, column) * change)
         with code.loop(0, count) as j:
-            index = j * QUERIES + column
+            index = j * queries() + column
             weight = writer.exponential(writer.load(scores, index) - offset)
             writer.store(weight, scores, index)
             total.store(total.load() + weight)
@@ -148,22 +148,22 @@ class AttentionWriter:
         writer.store(total.load(), total_of, column)
         out = writer.buffers["out"]
         with code.when(start.ne(0)), code.loop(0, self.g.width) as d:
-            index = d * QUERIES + column
+            index = d * queries() + column
             writer.store(writer.load(out, index) * change, out, index)
 
     def finish(self) -> None:
         """Divide by the sums of weights, and write rows."""
         writer, code, g = self.writer, self.code, self.g
         out, rows, size = writer.buffers["out"], writer.buffers["rows"], writer.element.align
-        with code.loop(0, QUERIES, g.lanes) as column:
+        with code.loop(0, queries(), g.lanes) as column:
             largest, total = [writer.load(writer.buffers[name], column) for name in ("largest", "total")]
             factor = 1.0 / select(largest.eq(INFINITY) | total.eq(0.0), 1.0, total)
             writer.store(finite_offset(largest), writer.buffers["largest"], column)
             writer.store(factor, writer.buffers["total"], column)
             with code.loop(0, g.width) as d:
-                index = d * QUERIES + column
+                index = d * queries() + column
                 writer.store(writer.load(out, index) * factor, out, index)
-        writer.transpose(rows, out, g.width, QUERIES)
+        writer.transpose(rows, out, g.width, queries())
         row = self.number * g.length + self.first
         results = writer.pointers[-4:-1]
         code.copy(writer.at(results[0], row * g.width), rows, self.count * (g.width * size))

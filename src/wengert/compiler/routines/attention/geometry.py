@@ -6,19 +6,18 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from wengert.compiler.machine.target import vector_lanes
-from wengert.compiler.routines.attention.products import TILE_ROWS, BlockProduct
+from wengert.compiler.machine.target import sum_lanes, vector_lanes
+from wengert.compiler.routines.attention.products import BlockProduct
 from wengert.compiler.routines.call import Operand
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, Type
+from wengert.core import machine
 from wengert.graph.ir import Node, Operation
 
-QUERIES, KEYS = 64, 132
-"""The queries and the most keys of a block: their scores, and the operands, stay in the second cache."""
-PIECES = 64
-"""The largest number of parts that run at the same time, each with buffers of its own."""
-WORK = 4
-"""Multiplications that take as long as one operation of a kernel."""
+
+def queries() -> int:
+    """The queries of a block, a multiple of the lanes of any vector."""
+    return max(machine.current.queries_of_attention_block // 16, 1) * 16
 
 
 class MatrixLayout(NamedTuple):
@@ -68,21 +67,26 @@ class Geometry(NamedTuple):
     @property
     def query_blocks(self) -> int:
         """The number of blocks of queries."""
-        return -(-self.length // QUERIES)
+        return -(-self.length // queries())
 
     @property
     def block_keys(self) -> int:
         """The keys of a block: blocks have about as many, in whole tiles."""
-        even = -(-self.keys // -(-self.keys // KEYS))
-        return min(-(-even // TILE_ROWS) * TILE_ROWS, self.keys)
+        most, unit = machine.current.keys_of_attention_block, machine.current.keys_of_attention_tile
+        even = -(-self.keys // -(-self.keys // most))
+        return min(-(-even // unit) * unit, self.keys)
 
     def lanes_along(self, columns: int) -> int:
         """The lanes of vectors along rows of so many elements."""
         return math.gcd(columns, self.lanes)
 
+    def sum_lanes_along(self, columns: int) -> int:
+        """The lanes that are added up side by side along rows of so many elements."""
+        return math.gcd(columns, sum_lanes(Type(self.kind).align))
+
     def to_queries(self, left: tuple[int, int], is_added: bool = False) -> BlockProduct:
         """A product of anything and a block in which lanes are queries."""
-        return BlockProduct(self.kind, QUERIES, self.lanes, left, QUERIES, QUERIES, is_added)
+        return BlockProduct(self.kind, queries(), self.lanes, left, queries(), queries(), is_added)
 
     def to_rows(self, columns: int, left: tuple[int, int], right: int) -> BlockProduct:
         """A product of a block and rows of so many elements, added to rows."""
@@ -109,7 +113,7 @@ class Buffers:
 
 def grain_of(units: int) -> int:
     """The units of a part of which there are at most so many as have buffers."""
-    return -(-units // PIECES)
+    return -(-units // machine.current.parts_of_attention)
 
 
 def stack_indices(code: Code, number: Lanes, stack: tuple[int, ...]) -> list[Lanes]:

@@ -13,9 +13,17 @@ from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma
 from wengert.compiler.simd.types import I64, PTR, Type
+from wengert.core import machine
 
-TILE_ROWS, TILE_VECTORS = 6, 2
-"""The rows and the vectors of a tile: twelve sums, so that each addition may wait for its result."""
+SUMS = 32
+"""Vector registers: a tile has no more sums."""
+
+
+def tile_shape() -> tuple[int, int]:
+    """The rows and the vectors of a tile, which has at most as many sums as there are registers."""
+    now = machine.current
+    vectors = min(now.vectors_of_attention_tile, SUMS)
+    return max(min(now.rows_of_attention_tile, SUMS // vectors), 1), vectors
 
 
 class BlockProduct(NamedTuple):
@@ -51,20 +59,21 @@ class BlockProduct(NamedTuple):
 
     def write(self, code: Code) -> None:
         """Panels of a few vectors of columns, and for each all rows."""
-        width = TILE_VECTORS * self.lanes
+        _, vectors = tile_shape()
+        width = vectors * self.lanes
         whole = self.columns // width * width
         if whole:
             with code.loop(0, whole, width) as j:
-                self.write_rows(code, [j + q * self.lanes for q in range(TILE_VECTORS)])
+                self.write_rows(code, [j + q * self.lanes for q in range(vectors)])
         if whole < self.columns:
             self.write_rows(code, [code.constant(j, I64) for j in range(whole, self.columns, self.lanes)])
 
     def write_rows(self, code: Code, columns: list[Lanes]) -> None:
         """All rows of a panel, in tiles; those that are left in pairs and alone."""
-        rows = Lanes(code, "%rows", I64)
-        whole = rows - code.add(f"urem {rows.typed}, {TILE_ROWS}", I64)
-        with code.loop(0, whole, TILE_ROWS) as i:
-            self.write_tile(code, i, TILE_ROWS, columns)
+        rows, (height, _) = Lanes(code, "%rows", I64), tile_shape()
+        whole = rows - code.add(f"urem {rows.typed}, {height}", I64)
+        with code.loop(0, whole, height) as i:
+            self.write_tile(code, i, height, columns)
         with code.loop(whole, rows - 1, 2) as i:
             self.write_tile(code, i, 2, columns)
         with code.loop(rows - ((rows - whole) & 1), rows) as i:

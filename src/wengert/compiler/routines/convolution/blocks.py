@@ -9,15 +9,7 @@ from wengert.compiler.machine.target import cache_for_target, vector_bytes, vect
 from wengert.compiler.routines.convolution.buffer import Buffer
 from wengert.compiler.routines.convolution.correlation import AxisPhase, Correlation
 from wengert.compiler.simd.types import Type
-
-STRIP = 1 << 18
-"""The bytes of the source that a strip of the target should need: what fits into the second cache."""
-LOADS, OVERHEAD, LATENCY = 0.5, 0.5, 4.0
-"""The cycles of a read, those of a tap besides, and of a sum that depends on another; two products take one."""
-MOST_CHANNELS, MOST_VECTORS, MOST_VECTORS_ALONE = 8, 4, 8
-"""The largest numbers of channels and vectors of a block, and of vectors of one channel."""
-UNROLLED = 12
-"""The largest number of taps that are written out."""
+from wengert.core import machine
 
 
 def register_count() -> int:
@@ -36,7 +28,14 @@ class RegisterBlock(NamedTuple):
     def cycles(self) -> float:
         """The estimated time of a tap of one source channel."""
         sums, vectors = self.channels * self.rows * self.vectors, self.rows * self.vectors
-        return max(sums / 2, LOADS * (2 * vectors + self.channels), LATENCY) + OVERHEAD
+        return estimate_cycles(sums, 2 * vectors + self.channels)
+
+
+def estimate_cycles(products: float, reads: float) -> float:
+    """The estimated time of a tap: that of its products or of its reads, or the wait for a sum."""
+    now = machine.current
+    longest = max(products / now.products_per_cycle, reads / now.reads_per_cycle, now.cycles_of_dependent_sum)
+    return longest + now.cycles_of_tap
 
 
 class Cut(NamedTuple):
@@ -53,9 +52,8 @@ class Cut(NamedTuple):
         return -(-correlation.counts[self.strip_axis] // self.strip)
 
 
-def lanes_of(kind: str, width: int) -> int:
-    """The lanes along rows of a width: those of a whole vector, or fewer that have room for a narrow row."""
-    lanes = vector_lanes(Type(kind).align)
+def fit_lanes(lanes: int, width: int) -> int:
+    """The lanes along rows of a width: as many, or fewer that have room for a narrow row."""
     while lanes // 2 >= width and lanes > 2:
         lanes //= 2
     return lanes
@@ -66,10 +64,11 @@ def cut_of(correlation: Correlation) -> Cut:
     """How to cut a correlation, by estimated times."""
     c, kind = correlation, correlation.kind
     width = min([phase.extent for phase in c.axis_phases[2]])
-    lanes = lanes_of(kind, max(width, 1))
+    lanes = fit_lanes(vector_lanes(Type(kind).align), max(width, 1))
     axis = 0 if c.counts[0] > 1 else 1
     strip = c.counts[axis]
-    while strip > 4 and buffer_of(c, axis, strip, lanes).channel * c.source_channels * Type(kind).align > STRIP:
+    most = machine.current.source_bytes_of_convolution_strip
+    while strip > 4 and buffer_of(c, axis, strip, lanes).channel * c.source_channels * Type(kind).align > most:
         strip = -(-strip // 2)
     rows = strip if axis == 1 else c.counts[1]
     fewest = rows if len(c.axis_phases[1]) == 1 else rows - 1  # phases of one axis may differ by one row
@@ -79,11 +78,11 @@ def cut_of(correlation: Correlation) -> Cut:
 
 def best_block(channels: int, rows: int, phase: tuple[AxisPhase, ...], lanes: int) -> RegisterBlock:
     """The block of the least estimated time, for a strip of so many rows."""
-    vectors = -(-phase[2].extent // lanes)
+    vectors, now = -(-phase[2].extent // lanes), machine.current
     found, least = RegisterBlock(1, 1, 1), math.inf
-    for n in range(1, min(channels, MOST_CHANNELS) + 1):
-        most = MOST_VECTORS if n > 1 else MOST_VECTORS_ALONE
-        for v in range(1, min(vectors, MOST_VECTORS) + 1):
+    for n in range(1, min(channels, now.max_channels_of_convolution_block) + 1):
+        most = now.max_vectors_of_convolution_block if n > 1 else now.max_vectors_of_one_channel
+        for v in range(1, min(vectors, now.max_vectors_of_convolution_block) + 1):
             for r in range(1, min(rows, most // v) + 1):
                 block = RegisterBlock(n, r, v)
                 if n * r * v + r * v + 2 > register_count():  # with all of them in use, LLVM spills sums

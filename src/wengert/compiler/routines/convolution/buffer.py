@@ -12,9 +12,7 @@ from wengert.compiler.machine.target import vector_lanes
 from wengert.compiler.simd.lane_operations import pick_lanes
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import Type
-
-WIDEST_STEP = 4
-"""Elements that are farther apart are copied one by one."""
+from wengert.core import machine
 
 
 class Buffer(NamedTuple):
@@ -92,7 +90,7 @@ class Buffer(NamedTuple):
                 base = at(begin + remainder)
                 code.store(lanes_of, code.offset(base, position, element), element.align)
 
-        if lanes == 1 or step > WIDEST_STEP:
+        if lanes == 1 or step > machine.current.max_step_of_copied_vectors:
             for i in range(begin, min(begin + step, end)):
                 with code.loop(0, -(-(end - i) // step)) as q:
                     value = code.load(code.offset(source, q * step + i, element), element)

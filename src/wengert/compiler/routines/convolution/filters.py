@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import product
 
-from wengert.compiler.routines.convolution.blocks import LATENCY, LOADS, OVERHEAD, lanes_of, register_count
+from wengert.compiler.machine.target import sum_lanes, vector_bytes
+from wengert.compiler.routines.convolution.blocks import estimate_cycles, fit_lanes, register_count
 from wengert.compiler.routines.convolution.buffer import Buffer
 from wengert.compiler.routines.convolution.correlation import Geometry, Tap
 from wengert.compiler.routines.convolution.parts import Parts, PartWriter, divide
@@ -21,12 +22,8 @@ from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import fold_lanes, load_masked
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
 from wengert.compiler.simd.types import I64, Type
+from wengert.core import machine
 from wengert.ops.signal.window_arguments import reach
-
-TOGETHER = 7 << 12
-"""The bytes of signals and cotangents that a block reads before lanes are added up: they stay in the first cache."""
-UNROLLED_ROW = 72
-"""The largest number of products of a row that are written out."""
 
 
 class FilterParts(Parts):
@@ -38,30 +35,34 @@ class FilterParts(Parts):
 
     def __init__(self, geometry: Geometry):
         g = self.geometry = geometry
-        lanes = lanes_of(g.kind, g.positions[2])
+        nbytes, now = Type(g.kind).align, machine.current
+        lanes = fit_lanes(sum_lanes(nbytes), g.positions[2])
         windows = zip(g.positions, g.stride, reach(g.size, g.dilation), strict=True)
         extents = tuple([(n - 1) * s + extent for n, s, extent in windows])
         is_inside = max(g.before) == 0 and all(end <= n for end, n in zip(extents, g.lengths, strict=True))
         first = tuple([-before for before in g.before])
         self.buffer = Buffer(g.kind, g.lengths, first, extents, g.stride[2], is_inside and g.stride[2] == 1)
-        self.filters, self.cuts = self.best_block()
+        registers = register_count() // max(lanes * nbytes // vector_bytes(), 1)  # of the length of a sum
+        self.filters, self.cuts = self.best_block(registers)
         self.filter_blocks = -(-g.filters // self.filters)
         self.strip_axis = 0 if g.positions[0] > 1 else 1
         self.strip = g.positions[self.strip_axis]
-        self.together = min(max(TOGETHER // self.bytes_of(self.strip), 1), g.batch)
-        while self.strip > 4 and self.bytes_of(self.strip) > TOGETHER:
+        filters, _ = self.best_block(now.filter_sum_registers)
+        most = now.bytes_of_filter_sums
+        self.together = min(max(most // self.bytes_of(self.strip, filters), 1), g.batch)
+        while self.strip > 4 and self.bytes_of(self.strip, filters) > most:
             self.strip = -(-self.strip // 2)
         count = g.stack * g.groups * g.channels * self.filter_blocks
         room = 0 if self.buffer.is_direct else self.together * self.buffer.channel
         super().__init__(f"wengert.convolution.filters.{g.name}", g.kind, lanes, count, room, g.products)
 
-    def bytes_of(self, strip: int) -> int:
-        """What a block reads for a strip of one element of the batch."""
+    def bytes_of(self, strip: int, filters: int) -> int:
+        """What a block of so many filters reads for a strip of one element of the batch."""
         g, axis = self.geometry, self.strip_axis
         rows = math.prod(g.positions) // g.positions[axis] * strip
         row = self.buffer.channel // (self.buffer.source if self.buffer.is_direct else self.buffer.extents)[axis]
         seen = (strip - 1) * g.stride[axis] + reach(g.size, g.dilation)[axis]
-        return (self.filters * rows + seen * row) * Type(g.kind).align
+        return (filters * rows + seen * row) * Type(g.kind).align
 
     @cached_property
     def taps(self) -> list[Tap]:
@@ -75,8 +76,8 @@ class FilterParts(Parts):
             for index in product(*map(range, g.size))
         ]
 
-    def best_block(self) -> tuple[int, list[range]]:
-        """The number of filters and the cuts of the least estimated time.
+    def best_block(self, registers: int) -> tuple[int, list[range]]:
+        """The number of filters and the cuts of the least estimated time, with so many registers.
 
         A cut is a range of taps, which is repeated with the period of the last cut's end: a part of a row of taps.
         """
@@ -88,7 +89,7 @@ class FilterParts(Parts):
         for cuts in ways:
             most = max(map(len, cuts))
             for filters in range(1, min(g.filters, 8) + 1):
-                if filters * most + filters + 1 > register_count():
+                if filters * most + filters + 1 > registers:
                     break
                 time = sum([block_cycles(filters, len(cut)) for cut in cuts]) * (count // cuts[-1].stop)
                 time *= -(-g.filters // filters)
@@ -109,7 +110,7 @@ def cut_evenly(extent: int, number: int) -> list[range]:
 
 def block_cycles(filters: int, taps: int) -> float:
     """The estimated time of the products of a block."""
-    return max(filters * taps / 2, LOADS * (1.2 * taps + filters), LATENCY) + OVERHEAD
+    return estimate_cycles(filters * taps, 1.2 * taps + filters)
 
 
 class FilterWriter(PartWriter):
@@ -212,7 +213,7 @@ class FilterWriter(PartWriter):
         code, lanes, width = self.code, self.vector.lanes, self.geometry.positions[2]
         whole = width // lanes * lanes
         at = lambda base, x: code.offset(base, x, self.element)
-        if -(-width // lanes) * len(totals) * len(taps) <= UNROLLED_ROW:
+        if -(-width // lanes) * len(totals) * len(taps) <= machine.current.max_unrolled_products_of_filter_row:
             for start in range(0, whole, lanes):
                 self.add_products(totals, taps, at(source, start), at(cotangent, start))
         else:

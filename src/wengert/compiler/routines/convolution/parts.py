@@ -7,11 +7,7 @@ from collections.abc import Sequence
 from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR, Type
-
-PIECES = 32
-"""The largest number of parts that run at the same time, each with its own buffer."""
-WORK = 0.5
-"""The scalar operations, in the measure of threads, that take as long as one product."""
+from wengert.core import machine
 
 
 class Parts:
@@ -30,7 +26,7 @@ class Parts:
     @property
     def grain(self) -> int:
         """Parts are multiples of this."""
-        return -(-self.count // PIECES)
+        return -(-self.count // machine.current.parts_of_convolution)
 
     @property
     def workspace(self) -> int:
@@ -67,7 +63,8 @@ def write_parts(call: RoutineCall, parts: Parts, writer: type[PartWriter]) -> No
     source, factor = [operand.pointer for operand in call.operands]
     workspace = call.workspace if call.workspace is not None else source
     pointers = [source, factor, call.result, workspace]
-    call.run_on_all_cores(parts.name, pointers, parts.count, parts.grain, int(WORK * parts.products))
+    work = parts.products // machine.current.products_per_operation
+    call.run_on_all_cores(parts.name, pointers, parts.count, parts.grain, work)
 
 
 def divide(number: Lanes, by: int) -> tuple[Lanes, Lanes]:

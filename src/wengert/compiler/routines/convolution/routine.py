@@ -11,10 +11,8 @@ from wengert.compiler.routines.convolution.correlation import AXES, Correlation,
 from wengert.compiler.routines.convolution.filters import FilterParts, FilterWriter
 from wengert.compiler.routines.convolution.parts import write_parts
 from wengert.compiler.routines.convolution.sums import CorrelationParts, CorrelationWriter
+from wengert.core import machine
 from wengert.graph.ir import Operation
-
-MOST_PHASES = 16
-"""The largest number of phases, each of which has a loop of its own."""
 
 
 def parts_of_results(node: Operation) -> CorrelationParts:
@@ -55,7 +53,7 @@ def has_whole_stacks(x: Any, y: Any, ndim: int) -> bool:
 
 def can_add_signals(node: Operation) -> bool:
     """Whether phases are few."""
-    return can_add(node) and len(signals_of(node).phases) <= MOST_PHASES
+    return can_add(node) and len(signals_of(node).phases) <= machine.current.max_phases_of_convolution
 
 
 RESULTS = Routine(

@@ -11,16 +11,14 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from itertools import product
 
-from wengert.compiler.routines.convolution.blocks import UNROLLED, RegisterBlock, cut_of
+from wengert.compiler.routines.convolution.blocks import RegisterBlock, cut_of
 from wengert.compiler.routines.convolution.correlation import AxisPhase, Correlation, Tap
 from wengert.compiler.routines.convolution.parts import Parts, PartWriter, divide
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import pick_lanes, splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma
 from wengert.compiler.simd.types import I64
-
-FILTERS_IN_CACHE = 1 << 14
-"""Bytes of filters that stay in the first cache with the rows that they are multiplied by."""
+from wengert.core import machine
 
 
 class CorrelationParts(Parts):
@@ -104,7 +102,7 @@ class CorrelationWriter(PartWriter):
             left = start.like(phase[cut.strip_axis].extent) - start
             sizes[cut.strip_axis] = code.intrinsic("smin", I64, left, start.like(cut.strip))
         offsets = [start if cut.strip_axis == i and self.units.strips > 1 else 0 for i in range(2)]
-        is_in_cache = c.strides[0] * self.element.align <= FILTERS_IN_CACHE
+        is_in_cache = c.strides[0] * self.element.align <= machine.current.max_bytes_of_cached_filters
         with ExitStack() as loops:
             if not is_in_cache:
                 number = loops.enter_context(code.loop(low, high))
@@ -161,9 +159,9 @@ class CorrelationWriter(PartWriter):
         row = c.source_step[1] * self.cut.buffer.row
         vectors = [r * row + start for r in range(block.rows) for start in starts]
         sums = [[Variable(code, self.vector, 0.0) for _ in vectors] for _ in range(block.channels)]
-        taps = self.taps_of(phase)
-        inner = len(taps) if len(taps) <= UNROLLED else len(phase[2].taps)
-        if inner > UNROLLED:
+        taps, most = self.taps_of(phase), machine.current.max_unrolled_taps
+        inner = len(taps) if len(taps) <= most else len(phase[2].taps)
+        if inner > most:
             inner = 1
         if taps:
             with code.loop(0, c.source_channels) as channel:
@@ -191,15 +189,19 @@ class CorrelationWriter(PartWriter):
                 self.write_vector(total.load(), address, min(phase[2].extent, self.vector.lanes))
 
     def taps_of(self, phase: tuple[AxisPhase, ...]) -> list[Tap]:
-        """All taps, with their offsets in the buffer and in the filters; those of the last axis follow each other."""
+        """All taps in the order of their offsets in the buffer, with those in the filters: the order of additions.
+
+        Those of the last axis follow each other.
+        """
         low = self.correlation.lowest
-        return [
+        found = [
             Tap(
                 self.cut.buffer.offset(tuple([tap.shift - first for tap, first in zip(taps, low, strict=True)])),
                 sum([tap.offset for tap in taps]),
             )
             for taps in product(*[axis.taps for axis in phase])
         ]
+        return sorted(found)
 
     def add_taps(
         self, sums: list[list[Variable]], taps: Sequence[Tap], x: Lanes, w: Lanes, vectors: Sequence[int]

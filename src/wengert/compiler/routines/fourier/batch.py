@@ -20,6 +20,7 @@ from wengert.compiler.routines.fourier.numbers import (
     load_neighbours,
     load_reals,
     most_lanes,
+    planned_lanes,
     scaled,
     store_block,
     store_neighbours,
@@ -27,12 +28,13 @@ from wengert.compiler.routines.fourier.numbers import (
     swapped,
 )
 from wengert.compiler.routines.fourier.passes import block_of_result, transform_lanes
-from wengert.compiler.routines.fourier.plan import TRANSPOSE_COST, lanes_cost
-from wengert.compiler.routines.fourier.task import LARGE, STEP_PARAMETERS, Pass, Task, run_step, step_arguments
+from wengert.compiler.routines.fourier.plan import lanes_cost
+from wengert.compiler.routines.fourier.task import STEP_PARAMETERS, Pass, Task, is_shared, run_step, step_arguments
 from wengert.compiler.simd.complex_lanes import Complex, parts_of
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.transposes import exchange_blocks
 from wengert.compiler.simd.types import Type
+from wengert.core import machine
 
 
 class Batch(NamedTuple):
@@ -57,17 +59,19 @@ class Batch(NamedTuple):
         )
 
     @property
+    def extents(self) -> tuple[int, ...]:
+        """What lanes must not exceed: the signals first, then the numbers of contiguous ones."""
+        return (self.task.outer, *self.rows) if self.is_transposed else (self.task.inner,)
+
+    @property
     def lanes(self) -> int:
         """The number of signals at once."""
-        task = self.task
-        return (
-            most_lanes(task.kind, task.outer, *self.rows) if self.is_transposed else most_lanes(task.kind, task.inner)
-        )
+        return most_lanes(self.task.kind, *self.extents)
 
     @property
     def groups(self) -> int:
         """The vectors of signals, for each index of the first axis if the last one has the lanes."""
-        return -(-(self.task.outer if self.is_transposed else self.task.inner) // self.lanes)
+        return -(-self.extents[0] // self.lanes)
 
     @property
     def block(self) -> int:
@@ -79,19 +83,20 @@ class Batch(NamedTuple):
         """All groups."""
         task = self.task
         count = self.groups if self.is_transposed else self.groups * task.outer
-        more = sum(self.rows) * TRANSPOSE_COST if self.is_transposed else 0
-        cost = lanes_cost(task.length, task.kind, self.lanes) + more + task.is_halved * 8 * task.n
-        return Pass(f"{task.name}.lanes.{self.lanes}", count, 2 * self.block * self.lanes, count * cost)
+        return Pass(f"{task.name}.lanes.{self.lanes}", count, 2 * self.block * self.lanes, self.cost)
 
     @property
     def cost(self) -> float:
-        """The cost of all signals."""
-        return self.step.cost
+        """The cost of all signals, with the lanes of the plan."""
+        task, lanes = self.task, planned_lanes(self.task.kind, *self.extents)
+        count = -(-self.extents[0] // lanes) * (1 if self.is_transposed else task.outer)
+        transposed = machine.current.instructions_of_transposed_vector * sum(self.rows) if self.is_transposed else 0
+        return count * (lanes_cost(task.length, task.kind, lanes) + transposed + task.is_halved * 8 * task.n)
 
     @property
     def memory(self) -> int:
         """The numbers that it needs besides source and target."""
-        return self.step.memory if self.cost < LARGE else self.step.all_memory
+        return self.step.all_memory if is_shared(self.cost) else self.step.memory
 
     def write(self, call: RoutineCall, source: Lanes, target: Lanes, memory: Lanes, is_large: bool) -> None:
         """Run all transforms."""

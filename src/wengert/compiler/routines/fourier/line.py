@@ -68,7 +68,7 @@ class Line(NamedTuple):
     def scratch(self) -> int:
         """The numbers in the two blocks that a thread needs."""
         found = self.split
-        return 2 * self.n if found is None else 2 * max(found.rows, found.columns) * found.lanes
+        return 2 * self.n if found is None else 2 * max(found.rows, found.columns) * found.width(self.kind)
 
     @property
     def memory(self) -> int:
@@ -105,10 +105,11 @@ class Line(NamedTuple):
         """The two steps, over vectors of columns and of rows."""
         found = self.split
         assert found is not None
-        cost = found.cost(self.kind) / 2
+        cost, width = found.cost(self.kind) / 2, found.width(self.kind)
+        vectors = -(-found.columns // found.lanes) * (found.lanes // width)
         return [
-            Pass(f"{self.name}.columns", -(-found.columns // found.lanes), self.scratch, cost),
-            Pass(f"{self.name}.rows", -(-found.rows // found.lanes), self.scratch, cost),
+            Pass(f"{self.name}.columns", vectors, self.scratch, cost),
+            Pass(f"{self.name}.rows", -(-found.rows // width), self.scratch, cost),
         ]
 
     def define_steps(self, call: RoutineCall) -> list[Pass]:
@@ -133,17 +134,24 @@ class Line(NamedTuple):
         )
 
     def write_columns(self, call: RoutineCall, found: Split, code: Code) -> None:
-        """Transforms of columns, each vector of them into a block of the target."""
+        """Transforms of columns, each vector of them into a block of the target.
+
+        The root of a column is the product of that of the first one of the lanes of the plan, and one of a table.
+        """
         rows, columns, lanes = found
-        element, type = self.element, Type(self.kind, lanes)
+        width = found.width(self.kind)
+        element, type = self.element, Type(self.kind, width)
         source, target, scratch, begin, end = step_arguments(code)
         order = tuple(lane_order(type))
         starts = call.table(code, Table(tables.start_roots, (rows, columns, lanes, self.kind)))
-        steps = call.table(code, Table(tables.lane_roots, (rows, columns, order, self.kind)))
-        with code.loop(begin, end) as group:
-            first = code.offset(source, last_start(group, columns, lanes) * 2, element)
-            block = code.offset(target, group * (2 * rows * lanes), element)
+        table = call.table(code, Table(tables.lane_roots, (rows, columns, order, lanes // width, self.kind)))
+        with code.loop(begin, end) as number:
+            group, part = split_group(number, lanes // width)
+            start = last_start(group, columns, lanes) + part * width
+            first = code.offset(source, start * 2, element)
+            block = code.offset(target, number * (2 * rows * width), element)
             factors = code.offset(starts, group * (2 * rows), element)
+            steps = code.offset(table, part * (2 * rows * width), element)
 
             def store(value: Complex, i: Lanes) -> None:
                 root = product(load_same(code.offset(factors, i * 2, element), type), load_block(steps, i, type))
@@ -162,13 +170,15 @@ class Line(NamedTuple):
     def write_rows(self, call: RoutineCall, found: Split, code: Code) -> None:
         """Transforms of rows, as many at once as there are lanes."""
         rows, columns, lanes = found
-        element, type = self.element, Type(self.kind, lanes)
+        width = found.width(self.kind)
+        element, type = self.element, Type(self.kind, width)
         source, target, scratch, begin, end = step_arguments(code)
         blocks, order = self.blocks(scratch), lane_order(type)
         with code.loop(begin, end) as group:
-            row = last_start(group, rows, lanes)
-            with code.loop(0, -(-columns // lanes)) as i:
-                column = last_start(i, columns, lanes)
+            row = last_start(group, rows, width)
+            with code.loop(0, -(-columns // lanes) * (lanes // width)) as i:
+                block, part = split_group(i, lanes // width)
+                column = last_start(block, columns, lanes) + part * width
                 here = i * rows + row
                 vectors = [load_block(source, here + k, type) for k in order]
                 parts = [exchange_blocks([v.real for v in vectors]), exchange_blocks([v.imag for v in vectors])]
@@ -186,6 +196,16 @@ class Line(NamedTuple):
                 ),
                 blocks,
             )
+
+
+def split_group(number: Lanes, parts: int) -> tuple[Lanes, Lanes]:
+    """The lanes of the plan that a vector belongs to, and its number among their parts."""
+    code = number.code
+    if parts == 1:
+        return number, code.constant(0, number.type)
+    return code.add(f"udiv {number.typed}, {parts}", number.type), code.add(
+        f"urem {number.typed}, {parts}", number.type
+    )
 
 
 def transform_name(n: int, kind: str, is_inverse: bool, factor: float) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from wengert.compiler.machine.target import vector_bytes, vector_lanes
+from wengert.compiler.machine.target import sum_lanes, vector_lanes
+from wengert.compiler.routines.wide_vectors import has_wide_vectors
 from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.lane_operations import splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
@@ -35,12 +36,21 @@ def swapped(x: Complex) -> Complex:
 
 def multiply_add(x: Lanes, y: Lanes | float, z: Lanes) -> Lanes:
     """x * y + z, rounded once where the processor has an instruction for it."""
-    return fma(x, y, z) if vector_bytes() >= 32 else x * y + z
+    return fma(x, y, z) if has_wide_vectors() else x * y + z
 
 
 def most_lanes(kind: str, *extents: int) -> int:
     """The number of lanes of a vector, of at most as many elements as any of the extents."""
-    lanes = vector_lanes(int(kind[1:]) // 8)
+    return fit_lanes(vector_lanes(int(kind[1:]) // 8), *extents)
+
+
+def planned_lanes(kind: str, *extents: int) -> int:
+    """The lanes by which transforms are planned, whatever vectors the processor has: so all have the same steps."""
+    return fit_lanes(sum_lanes(int(kind[1:]) // 8), *extents)
+
+
+def fit_lanes(lanes: int, *extents: int) -> int:
+    """As many lanes, or as the smallest of the extents has elements."""
     while lanes > min(extents):
         lanes //= 2
     return lanes

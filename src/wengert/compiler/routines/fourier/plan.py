@@ -5,26 +5,20 @@ Costs are in instructions on vectors, or on numbers where there are no vectors.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 from wengert.compiler.machine.target import cache_for_target
 from wengert.compiler.routines.fourier.butterflies import transform_cost
-from wengert.compiler.routines.fourier.numbers import most_lanes
+from wengert.compiler.routines.fourier.numbers import most_lanes, planned_lanes
+from wengert.core import machine
 
 RADICES = (2, 3, 4, 5, 6, 7, 8, 11, 13)
 """Those whose numbers stay in registers, and compile fast; longer ones gain nothing. A length with other prime factors
 is transformed by a convolution (`chirp.py`).
 """
-PASS_COST = 8
-"""What a pass takes for each number besides its transforms: reads, writes, and products with roots of unity."""
-TRANSPOSE_COST = 6
-"""What it takes to transpose a vector."""
-CACHES = ((1 << 15, 2.0), (1 << 17, 1.5), (1 << 18, 3.0), (1 << 19, 6.0))
-"""What a pass takes more for each number, if both blocks have more than so many bytes."""
 
 
-@lru_cache(4096)
+@cache_for_target(4096)
 def radices(n: int) -> tuple[int, ...] | None:
     """The radices of the passes that transform n numbers, from the first on; None if there are none."""
     found = _cheapest(n)
@@ -36,7 +30,7 @@ def has_small_factors(n: int) -> bool:
     return radices(n) is not None
 
 
-@lru_cache(4096)
+@cache_for_target(4096)
 def _cheapest(n: int) -> tuple[float, tuple[int, ...]] | None:
     """The least cost of the passes for each number, and their radices in descending order."""
     if n == 1:
@@ -45,32 +39,40 @@ def _cheapest(n: int) -> tuple[float, tuple[int, ...]] | None:
     for r in RADICES:
         rest = _cheapest(n // r) if n % r == 0 else None
         if rest is not None:
-            cost = rest[0] + transform_cost(r) / r + PASS_COST
+            cost = rest[0] + transform_cost(r) / r + machine.current.instructions_of_transform_pass
             found.append((cost, tuple(sorted((r, *rest[1]), reverse=True))))
     return min(found, default=None)
 
 
-@lru_cache(4096)
+@cache_for_target(4096)
 def lanes_cost(n: int, kind: str, lanes: int) -> float:
     """The cost to transform a signal of smooth length in each lane."""
     found = _cheapest(n)
     assert found is not None
     cost, steps = found
     nbytes = n * lanes * int(kind[1:]) // 2  # of two blocks
-    return n * (cost + max(len(steps), 1) * sum(more for limit, more in CACHES if nbytes > limit))
+    slower = sum([more for limit, more in machine.current.instructions_of_large_transform_blocks if nbytes > limit])
+    return n * (cost + max(len(steps), 1) * slower)
 
 
 class Split(NamedTuple):
-    """A long signal as a matrix: columns are transformed first, as many at once as there are lanes, and then rows."""
+    """A long signal as a matrix: columns are transformed first, as many at once as there are lanes, and then rows.
+
+    The plan is for so many `lanes`; vectors of the processor may have a part of them, its `width`.
+    """
 
     rows: int
     columns: int
     lanes: int
 
+    def width(self, kind: str) -> int:
+        """The lanes of vectors."""
+        return most_lanes(kind, self.lanes)
+
     def cost(self, kind: str) -> float:
         """The cost of all transforms."""
         rows, columns, lanes = self
-        first = lanes_cost(rows, kind, lanes) + TRANSPOSE_COST * rows
+        first = lanes_cost(rows, kind, lanes) + machine.current.instructions_of_transposed_vector * rows
         return -(-columns // lanes) * first + -(-rows // lanes) * lanes_cost(columns, kind, lanes)
 
 
@@ -79,7 +81,7 @@ def split(n: int, kind: str) -> Split | None:
     """The matrix of a signal of smooth length; None if it is too short to be one."""
     divisors = [d for d in range(2, int(n**0.5) + 1) if n % d == 0]
     shapes = [shape for d in divisors for shape in ((d, n // d), (n // d, d))]
-    found = [Split(*shape, most_lanes(kind, *shape)) for shape in shapes]
+    found = [Split(*shape, planned_lanes(kind, *shape)) for shape in shapes]
     best = min(found, key=lambda s: s.cost(kind), default=None)
     return best if best is not None and best.lanes > 1 and best.cost(kind) < lanes_cost(n, kind, 1) else None
 

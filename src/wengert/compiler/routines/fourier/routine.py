@@ -13,7 +13,7 @@ from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.routines.fourier.batch import Batch
 from wengert.compiler.routines.fourier.plan import has_small_factors
 from wengert.compiler.routines.fourier.signals import Signals
-from wengert.compiler.routines.fourier.task import LARGE, Task
+from wengert.compiler.routines.fourier.task import Task, is_shared
 from wengert.compiler.simd.types import Type
 from wengert.graph.ir import Operation, is_a
 from wengert.ops.signal.fourier import _ifft, _irfft, _rfft
@@ -105,7 +105,7 @@ def write_transforms(call: RoutineCall) -> None:
     for i, way in enumerate(ways):
         is_late = (len(ways) - 1 - i) % 2 == 0
         target: Any = call.result if is_late else buffer
-        way.write(call, source, target, memory, way.cost >= LARGE)
+        way.write(call, source, target, memory, is_shared(way.cost))
         source = target
 
 

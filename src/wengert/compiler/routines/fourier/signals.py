@@ -21,13 +21,11 @@ from wengert.compiler.routines.fourier.numbers import (
     store_reals,
 )
 from wengert.compiler.routines.fourier.plan import has_small_factors, signal_cost
-from wengert.compiler.routines.fourier.task import LARGE, STEP_PARAMETERS, Pass, Task, run_step, step_arguments
+from wengert.compiler.routines.fourier.task import STEP_PARAMETERS, Pass, Task, is_shared, run_step, step_arguments
 from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR, Type
-
-COPY_COST = 4
-"""What it takes to copy a number to or from where it is not a neighbour; others are copied as vectors."""
+from wengert.core import machine
 
 
 class Signals(NamedTuple):
@@ -70,7 +68,8 @@ class Signals(NamedTuple):
     def signal_cost(self) -> float:
         """The cost of one signal."""
         copied, made, cut, apart = self.copies
-        return signal_cost(self.task.length, self.task.kind) + COPY_COST * (copied + apart) + made + cut
+        copying = machine.current.instructions_of_apart_copy * (copied + apart) + made + cut
+        return signal_cost(self.task.length, self.task.kind) + copying
 
     @property
     def cost(self) -> float:
@@ -80,7 +79,7 @@ class Signals(NamedTuple):
     @property
     def memory(self) -> int:
         """The numbers that it needs besides source and target."""
-        if self.cost < LARGE:
+        if not is_shared(self.cost):
             return self.step.memory
         if not self.is_split:
             return self.step.all_memory

@@ -83,12 +83,14 @@ def start_roots(rows: int, columns: int, lanes: int, kind: str) -> np.ndarray:
     return parts(roots_of_unity(np.multiply.outer(starts // step, np.arange(rows)), rows * columns // step), kind)
 
 
-def lane_roots(rows: int, columns: int, order: Sequence[int], kind: str) -> np.ndarray:
-    """What these are multiplied by for the columns of a vector, which are in this order: a block."""
+def lane_roots(rows: int, columns: int, order: Sequence[int], parts: int, kind: str) -> np.ndarray:
+    """What these are multiplied by for the columns of so many vectors, which are in this order: a block for each."""
     lanes = len(order)
-    roots = first_roots_of_unity(rows * lanes, rows * columns)[np.multiply.outer(np.arange(rows), order)]
-    out = aligned_empty((rows, 2, lanes), DTYPES[kind])
-    out[:, 0], out[:, 1] = roots.real, roots.imag
+    offsets = np.add.outer(np.arange(parts) * lanes, order)
+    known = first_roots_of_unity(rows * parts * lanes, rows * columns)
+    roots = known[np.arange(rows)[:, None] * offsets[:, None, :]]
+    out = aligned_empty((parts, rows, 2, lanes), DTYPES[kind])
+    out[:, :, 0], out[:, :, 1] = roots.real, roots.imag
     return out
 
 

@@ -10,13 +10,6 @@ from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.core import machine
 
-LARGE = 1 << 16
-"""The least cost of a task on all cores."""
-WORK = 2
-"""The scalar operations, in the measure of threads, that take as long as one instruction of a cost."""
-PIECES = 32
-"""The largest number of parts that run at the same time."""
-
 
 class Task(NamedTuple):
     """Transforms of signals along the middle one of three axes, of which the first and the last may be 1.
@@ -82,17 +75,23 @@ class Pass(NamedTuple):
     @property
     def work(self) -> int:
         """The number of scalar operations."""
-        return int(WORK * self.cost)
+        return int(machine.current.operations_of_transform_instruction * self.cost)
 
     @property
     def grain(self) -> int:
         """Parts are multiples of this."""
-        return -(-self.extent // min(max(self.work // machine.current.min_operations_per_thread, 1), PIECES))
+        now = machine.current
+        return -(-self.extent // min(max(self.work // now.min_operations_per_thread, 1), now.parts_of_transforms))
 
     @property
     def all_memory(self) -> int:
         """The numbers that all parts need."""
         return -(-self.extent // self.grain) * self.memory
+
+
+def is_shared(cost: float) -> bool:
+    """Whether a task of a cost is done on all cores."""
+    return cost >= machine.current.min_instructions_of_shared_transforms
 
 
 STEP_PARAMETERS = ("ptr noalias %source", "ptr noalias %target", "ptr noalias %scratch", "i64 %begin", "i64 %end")

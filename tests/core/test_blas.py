@@ -9,10 +9,10 @@ import pytest
 import scipy.linalg
 
 import wengert as wg
+from wengert.core import machine
 from wengert.core.blas import solver
-from wengert.ops.linear_algebra.triangular import LARGE
 
-N = LARGE + 6
+N = machine.current.min_rows_of_blas_triangle + 6
 RNG = np.random.default_rng(5)
 
 

@@ -26,6 +26,7 @@ from tests.distributed.shard_losses import (
 )
 
 import wengert as wg
+from wengert.core import machine
 from wengert.distributed.programs import shard_program
 from wengert.distributed.progress import CountLine
 
@@ -165,33 +166,33 @@ def test_a_worker_is_killed_in_the_middle_of_a_call(client, alone, tmp_path):
     timer.join()
 
 
-def test_calls_while_workers_die_and_join(client, alone, monkeypatch):
-    monkeypatch.setattr("wengert.distributed.cluster.LARGE_ARRAYS", 100)  # only workers have the shards
-    client.cluster.scale(3)
-    assert count_results(client, alone, calls=8, every=4) == (8, 1)
-    client.cluster.scale(2)
-    assert count_results(client, alone, calls=2, every=3) == (2, 1)
+def test_calls_while_workers_die_and_join(client, alone):
+    with machine.using(min_bytes_sent_to_workers=100):  # only workers have the shards
+        client.cluster.scale(3)
+        assert count_results(client, alone, calls=8, every=4) == (8, 1)
+        client.cluster.scale(2)
+        assert count_results(client, alone, calls=2, every=3) == (2, 1)
 
 
 def test_arrays_are_sent_again_if_a_worker_dies_meanwhile(client, alone, monkeypatch):
-    monkeypatch.setattr("wengert.distributed.cluster.LARGE_ARRAYS", 1)  # shards and parameters are sent directly
-    unreachable = OSError("no worker can be reached")
-    errors = [unreachable, distributed.comm.CommClosedError(), KeyError("tcp://127.0.0.1:1")]
-    send = client.scatter
+    with machine.using(min_bytes_sent_to_workers=1):  # shards and parameters are sent directly
+        unreachable = OSError("no worker can be reached")
+        errors = [unreachable, distributed.comm.CommClosedError(), KeyError("tcp://127.0.0.1:1")]
+        send = client.scatter
 
-    def scatter(data, **options):
-        if errors:
-            raise errors.pop()
-        return send(data, **options)
+        def scatter(data, **options):
+            if errors:
+                raise errors.pop()
+            return send(data, **options)
 
-    monkeypatch.setattr(client, "scatter", scatter)
-    loss = wg.grad(wg.distributed.sum(squares, DATA))
-    right = alone(loss, W)
-    same(loss(W), right)
-    assert not errors
-    errors.extend([unreachable] * 5)
-    with pytest.raises(OSError, match="no worker can be reached"):
-        wg.distributed.sum(squares, DATA)(W)
+        monkeypatch.setattr(client, "scatter", scatter)
+        loss = wg.grad(wg.distributed.sum(squares, DATA))
+        right = alone(loss, W)
+        same(loss(W), right)
+        assert not errors
+        errors.extend([unreachable] * 5)
+        with pytest.raises(OSError, match="no worker can be reached"):
+            wg.distributed.sum(squares, DATA)(W)
 
 
 def test_a_worker_that_ends_before_the_cluster_heard_of_it(client):

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from wengert.core import machine
 from wengert.core.spec import Spec
 from wengert.distributed.reduction import (
-    FAN_IN,
-    LARGE,
-    LARGE_FAN_IN,
     TreeSum,
     add_partials,
     fan_in_of,
@@ -50,9 +48,7 @@ def test_the_order_can_be_seen():
 
 @pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 64, 65, 1000])
 def test_every_result_is_added_once(count):
-    assert add_by_levels([[np.int64(1 << i % 50)] for i in range(count)], FAN_IN) == [
-        sum(1 << i % 50 for i in range(count))
-    ]
+    assert add_by_levels([[np.int64(1 << i % 50)] for i in range(count)], 8) == [sum(1 << i % 50 for i in range(count))]
 
 
 def test_an_accumulator_keeps_few_results():
@@ -64,8 +60,8 @@ def test_an_accumulator_keeps_few_results():
 
 
 def test_large_results_are_added_in_pairs():
-    assert fan_in_of([Spec((), np.dtype(float)), Spec((20,), np.dtype(float))]) == FAN_IN
-    assert fan_in_of([Spec((LARGE // 8,), np.dtype(float))]) == LARGE_FAN_IN
+    assert fan_in_of([Spec((), np.dtype(float)), Spec((20,), np.dtype(float))]) == 8
+    assert fan_in_of([Spec((machine.current.min_bytes_of_large_partial_sum // 8,), np.dtype(float))]) == 2
 
 
 def test_single_precision_is_for_arrays_on_their_way():

@@ -11,6 +11,7 @@ from rich.console import Console
 from tests.distributed.shard_losses import bits, join, make_data, squares, wrong_shard
 
 import wengert as wg
+from wengert.core import machine
 
 DATA = make_data()
 NO_FUNCTION: Any = 3
@@ -42,15 +43,14 @@ def test_one_shard_and_many():
     assert many(2.0) == 9900.0
 
 
-def test_threads_give_the_same_bits(monkeypatch):
+def test_threads_give_the_same_bits():
     data = [(x, y) for x, y in make_data((40, 40, 13, 40), columns=5)]
     w = np.linspace(0.0, 1.0, 5)
     loss = wg.value_and_grad(wg.distributed.sum(squares, data))
     right = loss(w)
-    monkeypatch.setattr("wengert.distributed.embedded.WORTH_A_THREAD", 0)
-    monkeypatch.setenv("WENGERT_NUM_THREADS", "3")
-    for _ in range(5):
-        assert [bits(x) for x in loss(w)] == [bits(x) for x in right]
+    with machine.using(min_bytes_of_threaded_shard=0, threads=3):
+        for _ in range(5):
+            assert [bits(x) for x in loss(w)] == [bits(x) for x in right]
 
 
 def test_functions_are_traced_once(monkeypatch):

@@ -8,6 +8,7 @@ from tests.nn.test_callbacks import Halving
 from tests.nn.training_parts import Momentum, Net, X, Y, batches, mean_square, train
 
 import wengert as wg
+from wengert.core import machine
 
 
 def test_steps_are_those_of_a_loop_by_hand():
@@ -241,20 +242,20 @@ def test_the_cause_is_found_from_any_state(keeping, monkeypatch):
             with wg.no_grad():
                 self.params[0] -= 0.125
 
-    monkeypatch.setattr("wengert.nn.training.KEEPING", keeping)
-    model = Root()
-    data = wg.data.Batches((np.arange(1.0, 7.0), np.ones(6)), 2, shuffle=True, rng=0)
-    next(iter(data))  # an epoch that was left early
-    optimizer = Fall(model.parameters())
-    schedule = Halving(optimizer)
-    callbacks = [wg.nn.Schedule(schedule, every="step")]
-    with pytest.raises(wg.nn.NonFiniteLossError, match="nan in batch 1 of epoch 4") as caught:
-        train(model, 9, data, optimizer, loss=lambda output, y: output.sum(), callbacks=callbacks)
-    assert model.weight.item() == -0.125
-    assert len(schedule.seen) == 9
-    again = wg.data.Batches((np.arange(1.0, 7.0), np.ones(6)), 2, shuffle=True, rng=0)
-    epochs = [[batch[0].tolist() for batch in again] for _ in range(5)]
-    assert caught.value.batch[0].tolist() == epochs[4][0]
+    with machine.using(seconds_between_kept_states=keeping):
+        model = Root()
+        data = wg.data.Batches((np.arange(1.0, 7.0), np.ones(6)), 2, shuffle=True, rng=0)
+        next(iter(data))  # an epoch that was left early
+        optimizer = Fall(model.parameters())
+        schedule = Halving(optimizer)
+        callbacks = [wg.nn.Schedule(schedule, every="step")]
+        with pytest.raises(wg.nn.NonFiniteLossError, match="nan in batch 1 of epoch 4") as caught:
+            train(model, 9, data, optimizer, loss=lambda output, y: output.sum(), callbacks=callbacks)
+        assert model.weight.item() == -0.125
+        assert len(schedule.seen) == 9
+        again = wg.data.Batches((np.arange(1.0, 7.0), np.ones(6)), 2, shuffle=True, rng=0)
+        epochs = [[batch[0].tolist() for batch in again] for _ in range(5)]
+        assert caught.value.batch[0].tolist() == epochs[4][0]
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec
 from wengert.graph.ir import Constant, Node, Operation, is_a
@@ -22,16 +23,6 @@ from wengert.ops.shape.joining import _unstack
 
 INDEXED = {_getitem: 1, _scatter: 1, _set_at: 2, _add_at: 2}
 """Operations with a key, and the number of their operands without arrays in it."""
-REPEATS, SAVED = 16, 100
-"""The least number of blocks, and of operations that a loop must save."""
-LAGS = 3
-"""An operand may be the result of so many blocks before."""
-NEAR = 32
-"""The structure of an operation includes how far before it its operands are, up to so many operations."""
-CANDIDATES = 12
-"""The number of periods that are tried at one operation."""
-ATTEMPTS = 12
-"""How often blocks that differ from the others are left out of a repetition."""
 
 
 def find_repetitions(operations: Sequence[Operation]) -> list[Repetition]:
@@ -57,9 +48,10 @@ def structure_keys(operations: Sequence[Operation], order: dict[Node, int]) -> l
 def structure_key(node: Operation, i: int, order: dict[Node, int]) -> Hashable:
     """What two operations have in common if they are the same of two blocks."""
     operands: list[Hashable] = []
+    most = machine.current.max_operations_between_operands
     for a in node.args:
         distance = i - order[a] if a in order else None
-        is_near = distance is not None and distance <= NEAR
+        is_near = distance is not None and distance <= most
         operands.append((a.spec, distance) if is_near else a.spec)
     params: dict[str, Any] = {k: exact_key(v) for k, v in node.params.items()}
     if has_plain_key(node):
@@ -83,7 +75,8 @@ def moving_key(key: Index) -> tuple[int | None, Hashable]:
 def find_periods(keys: Sequence[int]) -> list[tuple[int, int, int]]:
     """Runs of equal blocks: where each starts, the length of a block, and the number of blocks."""
     numbers: dict[tuple[int, ...], int] = {}
-    windows = [numbers.setdefault(tuple(keys[i : i + REPEATS]), len(numbers)) for i in range(len(keys))]
+    least = machine.current.min_blocks_of_repetition
+    windows = [numbers.setdefault(tuple(keys[i : i + least]), len(numbers)) for i in range(len(keys))]
     places: list[list[int]] = [[] for _ in numbers]
     rank = []
     for i, window in enumerate(windows):
@@ -93,17 +86,25 @@ def find_periods(keys: Sequence[int]) -> list[tuple[int, int, int]]:
     found, start = [], 0
     while start < len(keys):
         period = count = 0
-        for later in places[windows[start]][rank[start] + 1 : rank[start] + 1 + CANDIDATES]:
+        for later in places[windows[start]][rank[start] + 1 : rank[start] + 1 + machine.current.max_periods_tried]:
             step = later - start
             if ends.get(step, 0) <= start:
                 ends[step] = start + run_length(array, start, step)
             blocks = (ends[step] - start) // step + 1
-            if blocks >= REPEATS and (blocks - 1) * step >= SAVED and blocks * step > count * period:
+            if is_worth_a_loop(blocks, step) and blocks * step > count * period:
                 period, count = step, blocks
         if count:
             found.append((start, period, count))
         start += max(count * period, 1)
     return found
+
+
+def is_worth_a_loop(count: int, period: int) -> bool:
+    """Whether so many blocks of as many operations as the period become a loop."""
+    return (
+        count >= max(2, machine.current.min_blocks_of_repetition)
+        and (count - 1) * period >= machine.current.min_operations_saved_by_repetition
+    )
 
 
 def run_length(keys: np.ndarray, start: int, period: int) -> int:
@@ -189,8 +190,8 @@ class Repetition:
         """The longest repetition in a run of blocks; None if it is too short."""
         shift = best_rotation(operations, order, start, period, count)
         start, count = start + shift, count - bool(shift)
-        for _ in range(ATTEMPTS):
-            if count < REPEATS or (count - 1) * period < SAVED:
+        for _ in range(machine.current.max_blocks_left_out):
+            if not is_worth_a_loop(count, period):
                 return None
             found = Repetition(operations, order, start, period, count)
             try:
@@ -245,7 +246,11 @@ class Repetition:
     def earlier_wire(self, nodes: list[Node], offset: int, block: int, at: int) -> Earlier:
         """A wire from the same or an earlier block."""
         lag = self.count - 1 - block
-        if lag > LAGS or (lag == 0 and at >= offset) or (lag and nodes[-1].spec.__class__ is not Spec):
+        if (
+            lag > machine.current.max_blocks_between_operands
+            or (lag == 0 and at >= offset)
+            or (lag and nodes[-1].spec.__class__ is not Spec)
+        ):
             raise Irregular(self.count - 1)
         for i in reversed(range(lag, len(nodes))):
             if nodes[i] is not self.node(i - lag, at):
@@ -302,11 +307,14 @@ def best_rotation(operations: Sequence[Operation], order: dict[Node, int], start
     for i in range(first, first + period):
         for a in operations[i].args:
             j = order.get(a, -1)
-            if start <= j and i - j <= LAGS * period:
+            if start <= j and i - j <= machine.current.max_blocks_between_operands * period:
                 k = (j - start) % period
                 reach[k] = max(reach[k], i - j)
     offsets = np.arange(period)
-    passed = [int(np.sum((reach > 0) & ((offsets - r) % period + reach >= period))) for r in range(min(period, 4_000))]
+    passed = [
+        int(np.sum((reach > 0) & ((offsets - r) % period + reach >= period)))
+        for r in range(min(period, machine.current.max_rotations_of_repetition))
+    ]
     return int(np.argmin(passed))
 
 
@@ -339,7 +347,7 @@ def sequence_of(nodes: Sequence[Node], known: Sequence[Repetition]) -> Part | No
 def irregular_block(nodes: Sequence[Node], known: Sequence[Repetition]) -> int:
     """The block at which a sequence ends: the last one that does not continue what comes after it, or before."""
     places = [place_in_sequence(node, known) for node in nodes]
-    middle = len(nodes) // 2
+    middle = min(len(nodes) // 2, len(nodes) - 2)
     if places[middle] is None or places[middle + 1] is None:
         return middle
     (whole, i), (_, j) = places[middle], places[middle + 1]  # type: ignore[misc]  # pairs

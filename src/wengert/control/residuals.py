@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 
+from wengert.core import machine
 from wengert.core.primitive import OUTPUT
 from wengert.core.spec import UNKNOWN, Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Input, Node, Operation
-
-LONGEST = 64
-"""The largest number of operations that are repeated for one value."""
 
 
 def is_cheap(node: Node) -> bool:
@@ -68,7 +66,7 @@ def missing_sources(node: Operation, kept: Container[Node], free: Container[Node
         if source in seen or source in kept or source in free or isinstance(source, Constant):
             continue
         seen.add(source)
-        if len(seen) > LONGEST:
+        if len(seen) > machine.current.max_operations_repeated_for_residual:
             return None
         if is_cheap(source):
             assert isinstance(source, Operation)

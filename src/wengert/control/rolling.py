@@ -14,7 +14,6 @@ import numpy as np
 
 from wengert.control.loop import LOOP, Shape
 from wengert.control.repetitions import (
-    REPEATS,
     Counted,
     Earlier,
     Moving,
@@ -27,6 +26,7 @@ from wengert.control.repetitions import (
     moving_key,
     sequence_of,
 )
+from wengert.core import machine
 from wengert.core.aspects import primitive_of
 from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec
@@ -40,8 +40,6 @@ from wengert.ops.shape.rearranging import _concatenate
 from wengert.ops.shape.reshaping import _transpose
 
 GETITEM, GATHER, STACK, CONCATENATE, TRANSPOSE = map(primitive_of, (_getitem, gather, _stack, _concatenate, _transpose))
-LARGE = 1_000
-"""The number of operations from which a graph is searched for repetitions."""
 
 
 def roll(graph: Graph) -> Graph:
@@ -50,7 +48,8 @@ def roll(graph: Graph) -> Graph:
     Small graphs stay as they are, and so do those that would have to read most results of the loops one by one.
     """
     operations = graph.operations
-    repetitions = find_repetitions(operations) if len(operations) >= LARGE else []
+    is_long = len(operations) >= machine.current.min_operations_of_rolled_graph
+    repetitions = find_repetitions(operations) if is_long else []
     rolled = Rewriter(graph, repetitions).write() if repetitions else graph
     return rolled if 2 * len(rolled.operations) < len(operations) else graph
 
@@ -116,7 +115,7 @@ class Rewriter:
 
     def join(self, node: Operation) -> Node | None:
         """Results of all blocks that are stacked: the sequence is there already."""
-        if not is_a(node, _stack) or len(node.args) < REPEATS:
+        if not is_a(node, _stack) or len(node.args) < machine.current.min_blocks_of_repetition:
             return None
         pieces: list[Node] = []
         rest = list(node.args)
@@ -127,7 +126,7 @@ class Rewriter:
                 block, offset = repetition.locate(rest[0])
                 while run < len(rest) and repetition.locate(rest[run]) == (block + run, offset):
                     run += 1
-            if run >= REPEATS:
+            if run >= machine.current.min_blocks_of_repetition:
                 whole = self.stacked[repetition, offset]
                 pieces.append(make_operation(GETITEM, [whole], key=Index(slice(block, block + run))))
             else:

@@ -20,7 +20,7 @@ import numpy as np
 from dask.delayed import delayed
 from distributed.scheduler import KilledWorker
 
-from wengert.core import tree
+from wengert.core import machine, tree
 from wengert.core.errors import user_error
 from wengert.core.spec import Spec
 from wengert.distributed.programs import ShardProgram
@@ -28,14 +28,6 @@ from wengert.distributed.progress import CountLine
 from wengert.distributed.reduction import Partial, TreeSum, fan_in_of, is_large, round_partial, tree_levels
 from wengert.distributed.shards import Contents, RunOptions, ShardLayout, Shards, check_arrays, load_shard, naming_shard
 
-ATTEMPTS = 5
-"""How often a call is begun again because data that only workers had were lost with them."""
-SMALL_OPERANDS = 1 << 10
-"""Bytes up to which parameters go with each task: a value of their own would be a message more, and a transfer."""
-LARGE_ARRAYS = 1 << 20
-"""Bytes from which arrays go to workers directly. Smaller ones go with a task, which can be run again."""
-TASKS_OF_THREAD = 4
-"""Each thread of the cluster has at least so many tasks if one works on several shards: the last ones end together."""
 UNUSABLE = ("cancelled", "lost", "error")
 LOAD, SHARD = "wengert-load", "wengert-shard"
 """The first parts of the keys of tasks that load shards, and that run programs on them; Dask's dashboard shows them."""
@@ -133,7 +125,7 @@ class Placement:
             a
             for i in missing
             for a in self.shards.shards[i].pieces
-            if isinstance(a, np.ndarray) and a.nbytes >= LARGE_ARRAYS
+            if isinstance(a, np.ndarray) and a.nbytes >= machine.current.min_bytes_sent_to_workers
         ]
         sent = dict(zip(map(id, arrays), self.send(arrays), strict=True)) if arrays else {}
         tasks = []
@@ -145,12 +137,12 @@ class Placement:
 
     def send(self, data: Any, *, broadcast: bool = False) -> Any:
         """Data in the memory of workers: sent again if one dies meanwhile, for which Dask has several errors."""
-        for attempt in range(ATTEMPTS):
+        for attempt in range(machine.current.max_attempts_of_cluster_call):
             self.client.wait_for_workers(1)  # which may be starting again
             try:
                 return self.client.scatter(data, broadcast=broadcast, hash=False)
             except (KeyError, OSError):  # the worker is unknown by now, cannot be reached, or closed the connection
-                if attempt == ATTEMPTS - 1:
+                if attempt == machine.current.max_attempts_of_cluster_call - 1:
                     raise
         raise AssertionError("the last attempt returns or raises")
 
@@ -186,13 +178,13 @@ class Placement:
 
     def finish(self, begin: Callable[[], Any], options: RunOptions) -> Any:
         """The result of the future that `begin` gives; begun again if data were lost that only one worker had."""
-        for attempt in range(ATTEMPTS):
+        for attempt in range(machine.current.max_attempts_of_cluster_call):
             future = None
             try:
                 future = begin()
                 return future.result(timeout=options.timeout)
             except (distributed.CancelledError, distributed.comm.CommClosedError):
-                if attempt == ATTEMPTS - 1:
+                if attempt == machine.current.max_attempts_of_cluster_call - 1:
                     raise
             except KilledWorker as error:
                 raise self.killed_error(error) from error
@@ -270,10 +262,10 @@ class ClusterCall:
     def shards_of_task(self, fan_in: int) -> int:
         """How many shards a task works on: one, or all of a subtree, if there are many that are read anew."""
         count, size = len(self.shards), 1
-        if count < fan_in * TASKS_OF_THREAD or any(map(self.shards.stays, range(count))):
+        if count < fan_in * machine.current.min_tasks_per_thread or any(map(self.shards.stays, range(count))):
             return size
         threads = max(sum(self.client.nthreads().values()), 1)
-        while count >= size * fan_in * TASKS_OF_THREAD * threads:
+        while count >= size * fan_in * machine.current.min_tasks_per_thread * threads:
             size *= fan_in
         return size
 
@@ -285,10 +277,10 @@ class ClusterCall:
         graph: dict[Any, Any] = {}
         operands: Any = self.operands
         nbytes = sum([x.nbytes for x in self.operands.arrays])
-        if SMALL_OPERANDS < nbytes < LARGE_ARRAYS:
+        if machine.current.max_bytes_sent_with_each_task < nbytes < machine.current.min_bytes_sent_to_workers:
             operands = f"wengert-operands-{token}"
             graph[operands] = (as_it_is, self.operands)
-        elif nbytes >= LARGE_ARRAYS:
+        elif nbytes >= machine.current.min_bytes_sent_to_workers:
             operands = self.placement.send(self.operands, broadcast=True)
         outputs = self.programs[0].outputs
         fan_in = fan_in_of(outputs)

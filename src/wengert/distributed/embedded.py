@@ -10,15 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core import parallel
+from wengert.core import machine, parallel
 from wengert.core.spec import Spec
 from wengert.distributed.programs import ShardProgram
 from wengert.distributed.progress import CountLine
 from wengert.distributed.reduction import Partial, TreeSum, fan_in_of, round_partial
 from wengert.distributed.shards import Contents, RunOptions, ShardLayout, Shards, check_arrays, load_shard, naming_shard
-
-WORTH_A_THREAD = 1 << 20
-"""Bytes of a shard from which threads share the shards: smaller programs hold the lock of the interpreter."""
 
 
 class Embedded:
@@ -60,7 +57,7 @@ class Embedded:
 
         count, total = len(self.shards), TreeSum(fan_in_of(programs[0].outputs), options.transfer)
         largest = max([sum([spec.nbytes for spec in kind]) for kind in layout.kinds])
-        threads = min(parallel.num_threads(), count) if largest >= WORTH_A_THREAD else 1
+        threads = min(parallel.num_threads(), count) if largest >= machine.current.min_bytes_of_threaded_shard else 1
         with CountLine(count, options.progress) as line:
             partials = map(evaluate, range(count)) if threads == 1 else run_ahead(evaluate, count, threads)
             for i, partial in enumerate(partials):

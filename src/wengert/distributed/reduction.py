@@ -11,12 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.core.spec import Spec
-
-FAN_IN, LARGE_FAN_IN = 8, 2
-"""How many partial results are added at once: large ones in pairs, so that no worker receives many of them."""
-LARGE = 1 << 16
-"""Bytes from which partial results are large."""
 
 Partial = list[Any]
 """The results of one shard, or the sums of those of several."""
@@ -24,12 +20,13 @@ Partial = list[Any]
 
 def fan_in_of(specs: Sequence[Spec]) -> int:
     """How many partial results of these specs are added at once."""
-    return LARGE_FAN_IN if is_large(specs) else FAN_IN
+    now = machine.current
+    return max(2, now.large_partial_sums_added_at_once if is_large(specs) else now.partial_sums_added_at_once)
 
 
 def is_large(specs: Sequence[Spec]) -> bool:
     """Whether partial results of these specs take long to send."""
-    return sum([spec.nbytes for spec in specs]) >= LARGE
+    return sum([spec.nbytes for spec in specs]) >= machine.current.min_bytes_of_large_partial_sum
 
 
 def tree_levels(count: int, fan_in: int) -> Iterator[list[range]]:

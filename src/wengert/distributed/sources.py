@@ -10,15 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core import tree
+from wengert.core import machine, tree
 from wengert.core.array import Array
 from wengert.core.errors import user_error
 from wengert.core.spec import Spec
 from wengert.distributed.files import READERS, RowReader, ZarrFile, cut_rows
 from wengert.distributed.shards import Pieces, Shard, Shards, is_reader
-
-ROWS = 1 << 26
-"""The number of bytes of an array that become one shard, if `rows` does not say how many."""
 
 
 def find_shards(data: Any, rows: int | None, persist: bool | None) -> Shards:
@@ -161,7 +158,7 @@ def read_rows(file: Any, rows: int | None, whole: bool) -> Pieces:
 
 def rows_of(spec: Spec) -> int:
     """How many rows of an array become one shard."""
-    return max(1, ROWS // max(1, Spec(spec.shape[1:], spec.dtype).nbytes))
+    return max(1, machine.current.bytes_of_shard // max(1, Spec(spec.shape[1:], spec.dtype).nbytes))
 
 
 def glob_signs(name: str) -> bool:

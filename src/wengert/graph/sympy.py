@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.core.aspects import Aspect, primitive_of
 from wengert.core.errors import user_error
 from wengert.core.kinds import is_arithmetic
@@ -18,9 +19,6 @@ from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation
 from wengert.graph.passes.fold import fold
 from wengert.graph.written_out import write_out
-
-LARGEST = 20_000
-"""The most operations in the tree of a formula: SymPy writes everything out."""
 
 Form = Callable[..., Any]
 """From the module SymPy, the operands as its expressions, and the parameters by name, to an expression or None."""
@@ -55,9 +53,10 @@ ASSUMPTIONS: dict[str, dict[str, bool]] = {
 def to_sympy(graph: Graph) -> Any:
     """The outputs in terms of the inputs; one expression for one output, else a tuple. Loops are written out."""
     sympy = _import_sympy()
-    graph = fold(write_out(graph, LARGEST))
+    most = machine.current.max_operations_of_sympy_formula
+    graph = fold(write_out(graph, most))
     size = tree_size(graph)
-    if size > LARGEST:
+    if size > most:
         raise user_error(
             ValueError,
             f"This graph has {len(graph.operations)} operations, but as a formula it would have {size:.3g}",

@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.control.closures import close_over, is_for_graph
 from wengert.control.values import match_given
+from wengert.core import machine
 from wengert.core.array import Array
 from wengert.core.axis_names import name_of_level
 from wengert.core.errors import GradientError, user_error
@@ -26,7 +27,6 @@ from wengert.implicit.maps import (
     untraceable_error,
 )
 from wengert.implicit.solvers import (
-    DENSE,
     ConvergenceError,
     as_start,
     refuse_unconverged,
@@ -63,7 +63,8 @@ class Equation:
         self.name, self.x0, self.theta, self.is_symmetric = name, x0, theta, is_symmetric
         self.user, self.make, self.f = f, make, make(f)
         self.flat = FlatTree(x0, "x0")
-        self.method = method_of(linear, self.flat, 1e-6) or ("cg" if is_symmetric and self.flat.size > DENSE else None)
+        is_large = self.flat.size > machine.current.max_unknowns_of_dense_system
+        self.method = method_of(linear, self.flat, 1e-6) or ("cg" if is_symmetric and is_large else None)
 
     @property
     def is_traced(self) -> bool:

@@ -9,11 +9,12 @@ import numpy as np
 
 from wengert.control.closures import is_for_graph
 from wengert.control.values import match_given
+from wengert.core import machine
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import bottom_array, iterate_payloads
 from wengert.implicit.maps import LinearMap, transpose_of, untraceable_error
-from wengert.implicit.solvers import DENSE, KRYLOV, TOLERANCE, ConvergenceError
+from wengert.implicit.solvers import KRYLOV, TOLERANCE, ConvergenceError
 from wengert.implicit.theorem import solve_map
 from wengert.implicit.traced_root import find_root
 from wengert.modes.in_place import snapshot
@@ -84,7 +85,7 @@ def solve_in_graph(
     product: Callable[..., Any], flat: FlatTree, b: Any, method: Any, tol: float, options: dict[str, Any]
 ) -> Any:
     """The solution as an operation of a graph."""
-    chosen = method or ("dense" if flat.size <= DENSE else "gmres")
+    chosen = method or ("dense" if flat.size <= machine.current.max_unknowns_of_dense_system else "gmres")
     if chosen not in LOOPS or options.keys() - {"rtol", "maxiter", "restart"}:
         raise untraceable_error()
     restart = min(options.get("restart", 100), flat.size)

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, TrackedValueError, user_error
 from wengert.core.levels import is_own, iterate_payloads, new_level, strip_from
-from wengert.implicit.solvers import DENSE, Factors, SparseFactors, solve_krylov
+from wengert.implicit.solvers import Factors, SparseFactors, solve_krylov
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
 from wengert.modes.symbolic import Symbol
@@ -58,10 +59,6 @@ def untraceable_error() -> GradientError:
         "Use the default solver, which runs as a loop, without options other than maxiter= and tol=; or call it "
         "outside of compile, and compile the functions that it is given.",
     )
-
-
-FEW = 64
-"""A large matrix with at most this many nonzero elements per row, on average, is factored."""
 
 
 class LinearMap:
@@ -119,7 +116,7 @@ class LinearMap:
 
     def solve(self, b: np.ndarray, transpose: bool) -> np.ndarray:
         """The solution for plain arrays, along the last axis of b."""
-        if self.method is None and self.size <= DENSE:
+        if self.method is None and self.size <= machine.current.max_unknowns_of_dense_system:
             return self.solve_by_factors(b, transpose)
         if self.method is None:
             if not self.sparse:
@@ -180,13 +177,13 @@ class LinearMap:
         n = self.size * self.blocks
         probes = np.zeros((3, n), self.dtype)
         probes[range(3), np.random.default_rng(0).integers(n, size=3)] = 1
-        if np.count_nonzero(self.products(probes)) > 3 * FEW:
+        if np.count_nonzero(self.products(probes)) > 3 * machine.current.max_nonzeros_per_row_of_factored_system:
             return None
         try:
             pattern = sparsity(self.forward, np.zeros(n, self.dtype))
         except (TrackedValueError, GradientError):
             return None
-        if pattern.shape != (n, n) or pattern.nnz > FEW * n:
+        if pattern.shape != (n, n) or pattern.nnz > machine.current.max_nonzeros_per_row_of_factored_system * n:
             return None
         colors = color(pattern, "column")
         seeds = np.zeros((colors.number, n), self.dtype)

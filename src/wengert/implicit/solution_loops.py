@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.control.iteration import while_loop
+from wengert.core import machine
 from wengert.implicit.elimination import Elimination
 from wengert.implicit.krylov_loops import column, dot
 from wengert.ops.elementwise.choices import where
@@ -27,9 +28,6 @@ from wengert.ops.shape.reshaping import expand_dims, moveaxis
 from wengert.transforms.products import jvp
 from wengert.transforms.vmap import vmap
 
-FEW = 8
-"""The most unknowns for which linear systems are solved by elimination, in straight-line code."""
-
 Vector = Callable[[Any], Any]
 
 
@@ -43,7 +41,7 @@ def solve_jacobian(f: Vector, x: Any, b: Any, transpose: bool = False) -> Any:
     n = x.shape[-1]
     basis = np.broadcast_to(np.eye(n, dtype=x.dtype).reshape(n, *(1,) * (x.ndim - 1), n), (n, *x.shape))
     along = lambda v: jvp(f, (x,), (v,))[1]
-    if n > FEW:
+    if n > machine.current.max_unknowns_of_written_elimination:
         matrix = moveaxis(vmap(along)(basis), 0, -2 if transpose else -1)
         return solve(matrix, expand_dims(b, -1))[..., 0]
     columns = [along(v) for v in basis]

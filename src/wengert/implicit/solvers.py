@@ -1,6 +1,6 @@
 """Solvers on plain vectors, which are never differentiated.
 
-Linear systems: dense LU up to `DENSE` unknowns, sparse LU for larger sparse matrices, and SciPy's Krylov methods.
+Linear systems: dense LU for few unknowns, sparse LU for larger sparse matrices, and SciPy's Krylov methods.
 Nonlinear systems: Newton's method with the exact Jacobian, plain iteration for fixed points, a trust-region method for
 minima, or any method of `scipy.optimize` by name.
 """
@@ -15,9 +15,6 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import user_error
-
-DENSE = 512
-"""Linear systems of up to this many unknowns are solved with a dense matrix."""
 
 KRYLOV = ("cg", "gmres", "minres", "bicgstab", "lgmres", "tfqmr", "gcrotmk")
 ROOTS = (

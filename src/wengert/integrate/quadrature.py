@@ -17,7 +17,7 @@ import numpy as np
 from wengert.control.call import ARRAY, Call, call_operation
 from wengert.control.closures import CapturedValues, close_over
 from wengert.control.linear_tape import LinearTape
-from wengert.core import tree
+from wengert.core import machine, tree
 from wengert.core.array import Array
 from wengert.core.axis_names import name_of_level
 from wengert.core.errors import user_line
@@ -34,8 +34,6 @@ from wengert.ops.shape.reshaping import reshape
 from wengert.transforms.products import jvp
 
 INTEGRAL = call_operation("quad")
-FEW = 16
-"""The most components that QUADPACK, which extrapolates at singular ends, integrates one by one; more, together."""
 
 
 def quad(
@@ -197,7 +195,7 @@ def integrate_components(
         return known[x]
 
     size = len(at(point_between(a, b)))
-    if size > FEW:
+    if size > machine.current.max_components_by_quadpack:
         tolerances = {"epsabs": options["epsabs"], "epsrel": options["epsrel"], "limit": 20 * options["limit"]}
         value, error, info = integrate.quad_vec(
             integrand, a, b, points=options["points"], full_output=True, **tolerances

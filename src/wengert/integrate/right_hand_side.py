@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.control.bodies import close_function
-from wengert.core import tree
+from wengert.core import machine, tree
 from wengert.core.primitive import SHAPED
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
@@ -23,8 +23,6 @@ from wengert.integrate.flow import time_derivative
 from wengert.ops.shape.joining import stack
 from wengert.transforms.products import jvp
 
-FEW = 8
-"""The most components that are kept as numbers."""
 TIME = Spec((), np.dtype(float))
 
 Parts = list[Any]
@@ -35,7 +33,7 @@ class RightHandSide:
 
     def __init__(self, fun: Callable, y0: Any, args: tuple):
         self.n, self.dtype = y0.shape[0], y0.dtype
-        self.is_vector = self.n > FEW
+        self.is_vector = self.n > machine.current.max_components_of_written_state
         leaves, structure = tree.flatten(args)
         arrays = [i for i, leaf in enumerate(leaves) if isinstance(leaf, SHAPED)]
         part = Spec((self.n,) if self.is_vector else (), self.dtype)

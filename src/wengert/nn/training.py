@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.core.errors import user_line
 from wengert.nn.callbacks import Callback, Schedule
 from wengert.nn.history import VALIDATION, History
@@ -19,9 +20,6 @@ from wengert.nn.packing import pack_state, unpack_state
 from wengert.nn.progress import Progress
 from wengert.nn.snapshot import restore_snapshot, take_snapshot
 from wengert.nn.steps import Step, count_samples, is_pair, plain_output, target_of
-
-KEEPING = 1.0
-"""Seconds between copies of the state, to which training returns to find the cause of a loss that is not finite."""
 
 Metrics = Mapping[str, Callable[[Any, Any], Any]]
 
@@ -149,7 +147,11 @@ class Training:
     def keep_state(self) -> None:
         """Keep a copy of the state from time to time, if the steps from there on can be repeated."""
         now = perf_counter()
-        if now - self.kept_at > KEEPING and can_restart(self.data) and can_restart(self.validation):
+        if (
+            now - self.kept_at > machine.current.seconds_between_kept_states
+            and can_restart(self.data)
+            and can_restart(self.validation)
+        ):
             packed, arrays = pack_state(self.state_dict(Schedule))
             self.kept = packed, {name: array.copy() for name, array in arrays.items()}
             self.kept_at = now

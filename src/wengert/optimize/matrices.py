@@ -7,21 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.core.errors import TrackedValueError, user_error
 from wengert.optimize.traced_function import AUTO, TracedFunction
 from wengert.optimize.variables import plain_array
 from wengert.structure.sparse_derivatives import SparseDerivative, sparse_hessian, sparse_jacobian
 from wengert.transforms.curvature import hessian
 from wengert.transforms.jacobians import jacobian
-
-SMALL = 100
-"""The most variables for which a dense matrix is as good as a sparse one."""
-
-LARGE = 200_000
-"""From so many variables on, a pattern is only looked for on request: its colouring takes seconds."""
-
-FEW = 4
-"""A sparse matrix must save products at least by this factor."""
 
 
 class DerivativeMatrix:
@@ -53,10 +45,16 @@ class DerivativeMatrix:
         return self(x).toarray() if self.is_sparse else self(x)
 
 
+def is_worth_a_pattern(n: int) -> bool:
+    """Whether the derivatives with respect to n variables may be worth a sparse matrix."""
+    now = machine.current
+    return now.max_variables_of_dense_derivative < n < now.min_variables_without_pattern
+
+
 def choose_sparse(traced: TracedFunction, sparse: bool | str, is_hessian: bool) -> tuple[SparseDerivative | None, str]:
     """The sparse derivative, if it is wanted and pays, or None; and the reason, if there is one."""
     start, n = traced.variables.start, traced.variables.size
-    if sparse is False or (sparse == AUTO and not SMALL < n < LARGE):
+    if sparse is False or (sparse == AUTO and not is_worth_a_pattern(n)):
         return None, ""
     derivative = (sparse_hessian if is_hessian else sparse_jacobian)(traced.run, compile=traced.is_native)
     try:
@@ -65,6 +63,6 @@ def choose_sparse(traced: TracedFunction, sparse: bool | str, is_hessian: bool) 
         if sparse is True:
             raise
         return None, f"no pattern: {str(error).split('. ')[0]}"
-    if sparse == AUTO and coloring.number * FEW > min(pattern.shape):
+    if sparse == AUTO and coloring.number * machine.current.min_passes_per_color > min(pattern.shape):
         return None, f"its pattern needs {coloring.number} colours"
     return derivative, ""

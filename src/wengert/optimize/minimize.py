@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.core.errors import user_error
 from wengert.implicit.solvers import as_start
 from wengert.optimize.constraints import Constraint, MatrixConstraint, make_constraints
@@ -44,11 +45,6 @@ METHODS = {
     "dogleg": MethodTraits(3),
     "trust-exact": MethodTraits(3),
 }
-
-DENSE = 300
-"""The most variables for which methods that keep a dense matrix of all of them are chosen."""
-LARGE = 10_000
-"""From so many variables on, Newton-CG ends when the sum of the steps is short: their mean would say little of each."""
 
 
 def minimize(
@@ -97,7 +93,7 @@ def minimize(
         notes += [note for c in conditions for note in c.differentiate(name == "trust-constr")]
     if name == "trust-constr" and conditions:  # it takes either sparse or dense Jacobians
         options = {"sparse_jacobian": any(c.is_sparse for c in conditions)} | (options or {})
-    if name == "Newton-CG" and tol is None and variables.size > LARGE:
+    if name == "Newton-CG" and tol is None and variables.size >= machine.current.min_variables_of_total_tolerance:
         options = {"xtol": 1e-4 / variables.size} | (options or {})
     scipy = import_module("scipy.optimize")
     with Watch(name, variables, callback, progress, objective.measure) as watch:
@@ -126,8 +122,12 @@ def choose_method(method: str | None, n: int, has_bounds: bool, has_constraints:
     """The name of the method, and why it was chosen if it was."""
     if method is None:
         if has_constraints:
-            return ("SLSQP", "") if n <= DENSE else ("trust-constr", " (chosen for many variables)")
-        return ("L-BFGS-B", "") if has_bounds or n > DENSE else ("BFGS", "")
+            return (
+                ("SLSQP", "")
+                if n <= machine.current.max_variables_of_dense_method
+                else ("trust-constr", " (chosen for many variables)")
+            )
+        return ("L-BFGS-B", "") if has_bounds or n > machine.current.max_variables_of_dense_method else ("BFGS", "")
     known = {name.lower(): name for name in METHODS}
     if not isinstance(method, str) or method.lower() not in known:
         raise user_error(ValueError, f"minimize has no method {method!r}", f"It has {', '.join(METHODS)}.")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import user_error
-from wengert.optimize.matrices import LARGE, SMALL, DerivativeMatrix
+from wengert.optimize.matrices import DerivativeMatrix, is_worth_a_pattern
 from wengert.optimize.traced_function import AUTO, TracedFunction
 from wengert.optimize.variables import Variables, plain_array
 from wengert.transforms.gradients import grad, value_and_grad
@@ -72,7 +72,7 @@ class Objective:
         Native passes cost about as much as a product with the sparse matrix, and need no pattern; passes by Python cost
         far more.
         """
-        if sparse == AUTO and (self.traced.is_native or not SMALL < self.variables.size < LARGE):
+        if sparse == AUTO and (self.traced.is_native or not is_worth_a_pattern(self.variables.size)):
             return None
         matrix = DerivativeMatrix(self.traced, sparse, is_hessian=True) if sparse else None
         return matrix if matrix is not None and matrix.is_sparse else None

@@ -9,6 +9,7 @@ from functools import partial
 from types import CellType
 from typing import Any
 
+from wengert.core import machine
 from wengert.core.errors import TrackedValueError, user_error, user_line
 from wengert.modes import recording
 from wengert.modes.trace import Unrolled
@@ -21,10 +22,6 @@ from wengert.source.rows import NotRolled
 from wengert.source.states import Changed
 from wengert.source.values import is_unknown
 
-UNROLLED = 16
-"""A loop of at most so many steps is written out."""
-FEW = 4
-"""So many steps that are left after a traced `break` are written out."""
 UNROLL: ContextVar[bool | int | None] = ContextVar("wengert_unroll", default=None)
 """What the user says about loops: write them all out, none, or those of at most so many steps."""
 
@@ -43,7 +40,7 @@ def is_short(n: int) -> bool:
     """Whether a loop of n steps is written out."""
     setting = UNROLL.get()
     if setting is None or not n:
-        return n <= UNROLLED
+        return n <= machine.current.max_steps_written_out
     return setting if isinstance(setting, bool) else n <= setting
 
 
@@ -154,7 +151,11 @@ class ForLoop:
             if not any(map(is_unknown, left)):
                 self.step(item)
                 continue
-            if items is not None and items.length - k > FEW and self.try_rolling(items.drop(k)) is None:
+            if (
+                items is not None
+                and items.length - k > machine.current.max_steps_written_out_after_break
+                and self.try_rolling(items.drop(k)) is None
+            ):
                 return
             items = None
             choose_traced(none_true(left), partial(self.step, item), lambda: None, Memory(self.step, item))

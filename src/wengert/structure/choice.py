@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, TrackedValueError, user_error
 from wengert.ops.indexing.subscripts import set_at
@@ -20,7 +21,7 @@ from wengert.structure.sparse_derivatives import PatternError, SparseDerivative,
 from wengert.transforms.boundary import Argnums, Arguments
 from wengert.transforms.curvature import hessian
 from wengert.transforms.gradients import grad, value_and_grad
-from wengert.transforms.jacobians import MANY, SAVING, Plan, jacobian
+from wengert.transforms.jacobians import Plan, jacobian
 
 WANTS = ("value", "gradient", "jacobian", "hessian")
 
@@ -75,11 +76,11 @@ class CompressedDerivative:
             pattern = self.pattern(signature)
         except (TrackedValueError, GradientError):
             return None, "its pattern is not known, because it looks at numbers"
-        if fewest_colors(pattern) * SAVING > dense:
+        if fewest_colors(pattern) * machine.current.min_passes_per_color > dense:
             return None, f"{pattern.density:.0%} of the matrix may be nonzero"
         sparse = self.derivative(pattern)
         number = sparse.colors(*args, **kwargs).number
-        if number * SAVING > dense:
+        if number * machine.current.min_passes_per_color > dense:
             return None, f"{number} colours would not save much"
         return sparse, f"{number} colours of a pattern with {pattern.nnz} nonzeros save passes"
 
@@ -180,7 +181,7 @@ def compute_hessian(
 ) -> tuple[Any, Plan]:
     """The Hessian, sparse where that saves passes, and its plan."""
     why = f"one forward pass over the gradient for each of {inputs} inputs"
-    if inputs >= MANY:
+    if inputs >= machine.current.min_passes_of_compressed_jacobian:
         compressed = CompressedDerivative(f, argnums, hessian=True)
         plan = compressed.plan(args, kwargs, inputs)
         if plan.mode == "sparse":

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.core.errors import user_error
 from wengert.structure.incidence import csr_array
 from wengert.structure.ordering import order_by_colors, vertex_orders
@@ -19,9 +20,6 @@ from wengert.structure.recovery import Recovery, count_colors, recover_by_substi
 from wengert.structure.symmetric import best_coloring, color_acyclic, color_star
 
 WAYS = ("auto", "column", "row", "bidirectional", "symmetric", "star", "acyclic")
-LARGEST_GRAPH = 400_000
-"""How many conflicts of columns are written down, to order columns by them."""
-IMPROVEMENTS = 8
 
 
 class Coloring:
@@ -201,7 +199,7 @@ def color_columns(matrix: csr_array) -> np.ndarray:
     of_columns = row_lists(columns.indices, columns.indptr)
     degrees = np.asarray(matrix.T.astype(np.int64) @ (rows - 1))
     graph = None
-    if degrees.sum() <= LARGEST_GRAPH:
+    if degrees.sum() <= machine.current.max_conflicts_of_ordered_coloring:
         conflicts = (columns.T.tocsr() @ matrix.tocsc()).tocsr()
         graph = row_lists(conflicts.indices, conflicts.indptr)
         graph = [[j for j in near if j != i] for i, near in enumerate(graph)]
@@ -212,7 +210,7 @@ def color_columns(matrix: csr_array) -> np.ndarray:
         if max(found, default=-1) < least:
             break
     assert found is not None
-    for i in range(IMPROVEMENTS):
+    for i in range(machine.current.improvements_of_column_coloring):
         if max(found, default=-1) < least:
             break
         found = min(found, color_greedily(order_by_colors(found, bool(i % 2)), of_columns, matrix.shape[0]), key=max)

@@ -8,10 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.structure.incidence import Sets, Shape, entries_matrix, group_sets, move_sets, no_sets, number_elements
-
-LARGEST = 20_000_000
-"""How many products are looked at one by one; beyond, zeros are not exploited."""
 
 
 class Axes(NamedTuple):
@@ -34,7 +32,7 @@ def contract_sets(sets: Sets, axes: Axes, other: np.ndarray | None) -> Sets:
         free = [label for label in dict.fromkeys((*axes.mine, *axes.out)) if label not in axes.other]
         count = math.prod(axes.lengths[label] for label in free)
         coordinates = np.nonzero(other)
-        if coordinates[0].size * count <= LARGEST:
+        if coordinates[0].size * count <= machine.current.max_products_of_exact_pattern:
             return contract_nonzeros(sets, axes, dict(zip(axes.other, coordinates, strict=True)), free)
     common = [label for label in axes.mine if label in axes.out]
     shape = tuple([axes.lengths[label] for label in common])

@@ -10,13 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from wengert.core import machine
 from wengert.structure.ordering import Neighbours, order_by_colors, vertex_orders
 
 Greedy = Callable[[Sequence[int], Neighbours], list[int]]
-IMPROVEMENTS = 4
-"""How often a colouring is tried again, in the order of its colours."""
-LARGEST_GRAPH = 400_000
-"""Graphs with more edges are not ordered by their degrees, which takes as long as several colourings."""
 
 
 def color_star(order: Sequence[int], neighbours: Neighbours) -> list[int]:
@@ -119,12 +116,14 @@ def best_coloring(greedy: Greedy, neighbours: Neighbours, enough: int) -> list[i
     """
     degrees = [len(near) for near in neighbours]
     found: list[int] | None = None
-    for order in vertex_orders(degrees, neighbours if sum(degrees) <= LARGEST_GRAPH else None):
+    for order in vertex_orders(
+        degrees, neighbours if sum(degrees) <= machine.current.max_conflicts_of_ordered_coloring else None
+    ):
         colors = greedy(order, neighbours)
         found = colors if found is None else min(found, colors, key=max)
         if max(found) < enough:
             return found
     assert found is not None
-    for i in range(IMPROVEMENTS):
+    for i in range(machine.current.improvements_of_symmetric_coloring):
         found = min(found, greedy(order_by_colors(found, bool(i % 2)), neighbours), key=max)
     return found

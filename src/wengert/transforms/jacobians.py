@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Never
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.foreign_keywords import refuse_keywords
@@ -26,10 +27,6 @@ from wengert.transforms.vmap import run_batched
 __all__ = ["jacfwd", "jacobian", "jacrev"]
 
 MODES = ("auto", "forward", "reverse")
-MANY = 256
-"""From this many passes on, it is worth looking for a sparsity pattern."""
-SAVING = 4
-"""A sparsity pattern is used if it divides the number of passes by at least this."""
 HOOKS: dict[str, Callable[..., Any]] = {}
 """Functions of layers above this one, by name.
 
@@ -138,7 +135,7 @@ class Jacobian(TransformedFunction[P]):
             plan = Plan("reverse", outputs, f"{fewer} fewer than {inputs} inputs")
         else:
             plan = Plan("forward", inputs, f"{inputs} inputs are not more than {outputs} outputs")
-        if plan.passes >= MANY and self.compression is not None:
+        if plan.passes >= machine.current.min_passes_of_compressed_jacobian and self.compression is not None:
             sparse = self.compression.plan(args, kwargs, plan.passes)
             plan = sparse if sparse.mode == "sparse" else plan._replace(why=f"{plan.why}; {sparse.why}")
         return chosen, plan, tape

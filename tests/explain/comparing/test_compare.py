@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.core import machine
 from wengert.explain.comparing import ways
 from wengert.explain.comparing.chart import Chart, Curve, ticks
 from wengert.explain.comparing.compare import compare, relative_error
@@ -289,14 +290,13 @@ class TestOtherFunctions:
         assert np.isnan(comparison["reverse mode"].error)
         assert str(comparison)
 
-    def test_a_large_array_leaves_out_what_takes_too_long(self, monkeypatch):
-        monkeypatch.setattr(ways, "PATIENCE", 1e-3)
-        monkeypatch.setattr(ways, "BULK", 1000)
-        comparison = compare(lambda x: np.sin(x).sum(), np.ones(1000), steps=[1e-6])
-        assert "1001 evaluations would take" in comparison["forward difference"].note
-        assert "one pass for each" in comparison["forward mode"].note
-        assert comparison["reverse mode"].error == 0
-        assert "reverse mode" in comparison.judge
+    def test_a_large_array_leaves_out_what_takes_too_long(self):
+        with machine.using(max_seconds_of_compared_way=1e-3, max_numbers_of_forward_way=1000):
+            comparison = compare(lambda x: np.sin(x).sum(), np.ones(1000), steps=[1e-6])
+            assert "1001 evaluations would take" in comparison["forward difference"].note
+            assert "one pass for each" in comparison["forward mode"].note
+            assert comparison["reverse mode"].error == 0
+            assert "reverse mode" in comparison.judge
 
     def test_a_function_that_does_not_take_complex_numbers(self):
         assert "TypeError" in compare(lambda x: np.floor(x) * x, 2.5, steps=[1e-6])["complex step"].note

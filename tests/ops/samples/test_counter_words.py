@@ -7,7 +7,10 @@ import pytest
 from scipy import stats
 
 import wengert as wg
-from wengert.ops.samples.counter_words import BLOCK, multiply_high, random_normal, random_uniform, random_words
+from wengert.core import machine
+from wengert.ops.samples.counter_words import multiply_high, random_normal, random_uniform, random_words
+
+BLOCK = machine.current.block_words_of_random_numbers
 
 WORD = (1 << 64) - 1
 KEYS = {

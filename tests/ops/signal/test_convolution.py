@@ -10,6 +10,7 @@ from scipy.signal import convolve2d as scipy_convolve2d
 from tests.oracle import numerical_gradient
 
 import wengert as wg
+from wengert.core import machine
 from wengert.ops.signal.convolution import convolution
 from wengert.ops.signal.filtering import convolve2d
 
@@ -106,16 +107,16 @@ def test_an_empty_batch_has_gradients_of_zeros():
     assert not dw.any()
 
 
-def test_a_large_batch_is_taken_in_parts(monkeypatch):
+def test_a_large_batch_is_taken_in_parts():
     x, w = RNG.normal(size=(5, 2, 6, 7)), RNG.normal(size=(3, 2, 3, 3))
     f = lambda x, w: np.sin(convolution(x, w, padding=1)).sum()
     whole = wg.value_and_grad(f, (0, 1))(x, w)
     for size in (1, 10_000):
-        monkeypatch.setattr("wengert.ops.signal.columns.COLUMNS", size)
-        value, gradients = wg.value_and_grad(f, (0, 1))(x, w)
-        np.testing.assert_allclose(value, whole[0])
-        for found, expected in zip(gradients, whole[1], strict=True):
-            np.testing.assert_allclose(found, expected, atol=1e-12)
+        with machine.using(block_bytes_of_window_columns=size):
+            value, gradients = wg.value_and_grad(f, (0, 1))(x, w)
+            np.testing.assert_allclose(value, whole[0])
+            for found, expected in zip(gradients, whole[1], strict=True):
+                np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize(("filters", "stride"), [(1, 1), (2, 1), (9, 1), (2, 2)], ids=["few", "some", "many", "steps"])

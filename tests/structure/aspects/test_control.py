@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.structure.aspects.control import FEW
+from wengert.core import machine
 
 X = np.linspace(0.1, 1.0, 6)
 BAND = np.triu(np.tril(np.ones((6, 6)), 1), -1)
@@ -62,7 +62,9 @@ def test_sparse_jacobians_are_dense_ones(name):
     np.testing.assert_allclose(wg.sparse_jacobian(f)(X).toarray(), expected, rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize("steps", [FEW, FEW + 1])
+@pytest.mark.parametrize(
+    "steps", [machine.current.max_steps_of_exact_pattern, machine.current.max_steps_of_exact_pattern + 1]
+)
 def test_few_and_many_steps_have_the_same_pattern(steps):
     f = lambda x: wg.scan(lambda s, u: (wg.sin(s) + wg.roll(s, 1) * u, s[1]), x, np.ones((steps, 200)))
     x = np.ones(200)

@@ -358,3 +358,108 @@ class OrderFields:
     """Pieces of an array that are joined at once: each is copied to a longer list of operands."""
     max_parts_read_from_joined: int = 8
     """Parts of a concatenation among which a slice is looked for: each slice looks at all of them."""
+
+    # Control and source: what is written out, what is a loop, and what a loop keeps for its backward pass
+
+    min_operations_of_rolled_graph: int = 1_000
+    """Operations from which a graph is searched for repetitions: smaller ones are compiled in a second as they are."""
+    min_blocks_of_repetition: int = 16
+    """Blocks of operations that repeat each other, from which they become a loop (at least two)."""
+    min_operations_saved_by_repetition: int = 100
+    """Operations that a loop takes the place of, beside those of its body: fewer are not worth it. Estimated."""
+    max_blocks_between_operands: int = 3
+    """Blocks after which a result may be an operand of another block: the loop has one more state for each."""
+    max_operations_between_operands: int = 32
+    """Operations between an operation and its operand up to which their distance tells blocks apart. Estimated."""
+    max_periods_tried: int = 12
+    """Lengths of a block that are tried at one operation: each takes a comparison of all that follows."""
+    max_blocks_left_out: int = 12
+    """Blocks that differ from the others, and where a repetition is cut, before it is given up."""
+    max_rotations_of_repetition: int = 4_000
+    """Operations of a block at which it is tried to begin, so that few values pass to the next: the time is quadratic.
+    """
+    max_operations_repeated_for_residual: int = 64
+    """Operations that the backward part of a body repeats for one value, rather than that the value is kept."""
+    max_steps_written_out: int = 16
+    """Steps of a loop in the source that is written out: longer ones are compiled in less time as loops."""
+    max_steps_written_out_after_break: int = 4
+    """Steps after a `break` on a traced condition that are written out, with a choice around each."""
+
+    # Structure and transforms: which products give a matrix of derivatives
+
+    min_passes_of_compressed_jacobian: int = 256
+    """Passes of a dense Jacobian or Hessian from which a sparsity pattern is looked for, which takes as long as some.
+    """
+    min_passes_per_color: int = 4
+    """Passes of the dense way for each colour of a pattern, from which the sparse way is taken: it costs more for each.
+    """
+    max_steps_of_exact_pattern: int = 32
+    """Steps of a loop whose dependences are followed one by one; those of longer ones by a pattern of one step."""
+    max_products_of_exact_pattern: int = 20_000_000
+    """Products with a known factor that are looked at one by one; beyond, its zeros are not exploited."""
+    max_conflicts_of_ordered_coloring: int = 400_000
+    """Conflicts up to which vertices are ordered by them for a colouring: that takes as long as several colourings."""
+    improvements_of_column_coloring: int = 8
+    """Times that a colouring of columns is tried again, in the order of its colours; each takes as long as the first.
+    """
+    improvements_of_symmetric_coloring: int = 4
+    """The same for symmetric matrices, whose colourings take longer."""
+
+    # Implicit, integrate and optimize: which algorithm solves a problem
+
+    max_unknowns_of_dense_system: int = 512
+    """Unknowns of linear systems that are solved with a dense matrix: 2 MB in double precision."""
+    max_nonzeros_per_row_of_factored_system: int = 64
+    """Nonzero elements for each row, on average, up to which a larger sparse matrix is factored; others are solved by
+    products.
+    """
+    max_unknowns_of_written_elimination: int = 8
+    """Unknowns of linear systems in loops that are solved by elimination, in straight-line code."""
+    max_components_by_quadpack: int = 16
+    """Components that QUADPACK, which extrapolates at singular ends, integrates one by one; more, together."""
+    max_components_of_written_state: int = 8
+    """Components of the state of a differential equation that are numbers of their own, in registers."""
+    max_variables_of_dense_derivative: int = 100
+    """Variables of a minimisation for which a dense matrix is as good as a sparse one."""
+    min_variables_without_pattern: int = 200_000
+    """Variables from which a pattern is only looked for on request: its colouring takes seconds."""
+    max_variables_of_dense_method: int = 300
+    """Variables for which methods are chosen that keep a dense matrix of all of them."""
+    min_variables_of_total_tolerance: int = 10_001
+    """Variables from which Newton-CG ends when the sum of the steps is short: their mean would say little of each."""
+
+    # Operations: which formula or library computes them
+
+    min_rows_of_blas_triangle: int = 64
+    """Rows from which NumPy's own library solves triangular systems (`core/blas.py`); for fewer, SciPy's is called
+    faster.
+    """
+    min_rows_of_frechet_recurrence: int = 48
+    """Rows from which SciPy's recurrence gives the derivative of a matrix exponential, in a third of the time of the
+    block matrix for large ones.
+    """
+    min_singles_of_rational_erf: int = 1 << 12
+    """Elements from which the error function is a quotient of polynomials in single precision, which is faster."""
+    max_elements_of_copied_broadcast: int = 4_096
+    """Elements of a broadcast array that is a copy rather than a view, in less time; NumPy adds up both in other
+    orders.
+    """
+    block_bytes_of_window_columns: int = 1 << 22
+    """Bytes of the columns of windows that are made at once, for as many signals of a batch as fit: what is larger
+    leaves the caches, and takes memory. Gradients of kernels are added up block by block.
+    """
+    operations_of_window_element: int = 4
+    """Scalar operations that take as long as NumPy's on one element of a window; with them, windows reach the
+    operations from which native code runs them.
+    """
+
+    # Distributed: which partial results are added first
+
+    bytes_of_shard: int = 1 << 26
+    """Bytes of an array that become one shard, if `rows` does not say how many."""
+    partial_sums_added_at_once: int = 8
+    """Partial results that are added at once, at least two: fewer make the tree of sums deeper."""
+    large_partial_sums_added_at_once: int = 2
+    """The same for large ones, so that no worker receives many of them."""
+    min_bytes_of_large_partial_sum: int = 1 << 16
+    """Bytes from which partial results are large: to send them takes longer than a task."""

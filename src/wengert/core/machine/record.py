@@ -4,24 +4,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from wengert.core.machine.distributed import DistributedFields
+from wengert.core.machine.explain import ExplainFields
 from wengert.core.machine.kernels import KernelFields
+from wengert.core.machine.operations import OperationFields
 from wengert.core.machine.order import OrderFields
 from wengert.core.machine.products import ProductFields
 from wengert.core.machine.programs import ProgramFields
 from wengert.core.machine.routines import RoutineFields
 from wengert.core.machine.schedule import ScheduleFields
 from wengert.core.machine.threads import ThreadFields
+from wengert.core.machine.training import TrainingFields
 
 
 @dataclass(frozen=True, eq=False)
 class Machine(
+    DistributedFields,
+    ExplainFields,
     KernelFields,
+    OperationFields,
     OrderFields,
     ProductFields,
     ProgramFields,
     RoutineFields,
     ScheduleFields,
     ThreadFields,
+    TrainingFields,
 ):
     """All numbers by which code decides; each field has its unit in its name, a reason, and how it was measured."""
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.core.errors import user_error
 from wengert.explain.comparing.chart import Chart, Curve
 from wengert.explain.comparing.reference import DIGITS, UnknownToPrecision, precise_gradient
 from wengert.explain.comparing.ways import (
-    PATIENCE,
     ComparedFunction,
     Way,
     automatic_ways,
@@ -210,7 +210,7 @@ def is_finite(numbers: Sequence[Any]) -> bool:
 def default_steps(problem: ComparedFunction) -> np.ndarray:
     """Three steps for each decade; for a slow function, one."""
     seconds = time_call(lambda: problem.at(problem.x), 0.0)
-    return np.geomspace(1e-16, 1.0, 49 if 6 * 49 * seconds < PATIENCE else 17)
+    return np.geomspace(1e-16, 1.0, 49 if 6 * 49 * seconds < machine.current.max_seconds_of_compared_way else 17)
 
 
 def step_errors(

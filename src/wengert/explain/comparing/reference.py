@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.core.spec import Spec
 from wengert.explain import aspects  # noqa: F401  # fills `digits`
 from wengert.explain.comparing.digits import digits
@@ -22,8 +23,6 @@ DIGITS = 60
 STEP = -20
 """The exponent of the step: truncation and rounding errors are then both beyond the 35th digit."""
 NOISE = 1e-36
-LARGEST = 100_000
-"""The most evaluations of operations on single numbers; more would take seconds."""
 
 
 class UnknownToPrecision(Exception):
@@ -38,7 +37,7 @@ def precise_gradient(graph: Graph, points: Sequence[Any]) -> list[Fraction]:
         raise UnknownToPrecision("mpmath is not installed: python -m pip install mpmath") from None
     size = sum(np.size(x) for x in points)
     work = sum(node.size if isinstance(node.spec, Spec) else 1 for node in graph.operations) * (1 + 2 * size)
-    if work > LARGEST:
+    if work > machine.current.max_evaluations_of_reference:
         raise UnknownToPrecision(f"{size} elements and {len(graph.operations)} operations are too many for 60 digits")
     with mpmath.workdps(DIGITS):
         exact = [to_mpmath(mpmath, x) for x in points]

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.core.errors import GradientError, user_error
 from wengert.core.spec import Spec
 from wengert.core.tree import flatten, leaf_names, unflatten
@@ -24,15 +25,6 @@ from wengert.graph.sympy import ASSUMPTIONS, to_sympy
 from wengert.transforms.gradients import grad
 from wengert.transforms.jacobians import jacfwd
 from wengert.transforms.numeric import refuse_not_analytic, step_at, tiny_step
-
-PATIENCE = 5.0
-"""The most seconds that a way may take; slower ones are left out, with a note."""
-LONG = 2_000
-"""A function of more operations is not compiled, and its derivative is not simplified before it is counted."""
-BULK = 20_000_000
-"""The most numbers that forward mode may hold at a time."""
-SYMBOLIC = 2_000
-"""The largest formula, in operations, that is differentiated by algebra."""
 
 
 @dataclass
@@ -131,7 +123,8 @@ def attempt(way: Way, problem: ComparedFunction, function: Callable[[], Any], ca
     """Fill in gradient and time, or a note why there are none. The way needs this many calls of the function."""
     try:
         with np.errstate(all="ignore"):
-            if calls > 10 and (expected := calls * time_call(lambda: problem.at(problem.x), 0.0)) > PATIENCE:
+            most = machine.current.max_seconds_of_compared_way
+            if calls > 10 and (expected := calls * time_call(lambda: problem.at(problem.x), 0.0)) > most:
                 way.note = f"left out: {calls} evaluations would take {expected:.0f} s"
                 return way
             way.gradient = problem.flat(function())
@@ -197,7 +190,7 @@ def symbolic_way(problem: ComparedFunction) -> Way:
     if any(np.shape(x) for x in problem.points):
         way.note = "left out: it takes single numbers as arguments, not arrays"
         return way
-    if (size := tree_size(graph)) > SYMBOLIC:
+    if (size := tree_size(graph)) > machine.current.max_operations_of_symbolic_way:
         way.note = f"left out: written out, the formula has {size if size < 10**9 else 'too many'} operations"
         return way
     try:
@@ -223,7 +216,7 @@ def automatic_ways(problem: ComparedFunction) -> Iterator[Way]:
     forward, reverse = jacfwd(problem.call, argnums=problem.argnums), grad(problem.call, argnums=problem.argnums)
     n, points = problem.x.size, problem.points
     way = Way("automatic", "forward mode", evaluations=n)
-    if n * sum(output_sizes(problem.recording.graph)) > BULK:
+    if n * sum(output_sizes(problem.recording.graph)) > machine.current.max_numbers_of_forward_way:
         way.note = f"left out: one pass for each of {n} elements"
     else:
         attempt(way, problem, lambda: forward(*points))
@@ -247,7 +240,7 @@ def compiled_way(problem: ComparedFunction, reverse: Callable) -> Way:
     from wengert.compiler.call.compiled import compile  # imports LLVM
 
     way = Way("automatic", "reverse mode, compiled", evaluations=1)
-    if (count := len(problem.recording.graph.operations)) > LONG:
+    if (count := len(problem.recording.graph.operations)) > machine.current.max_operations_of_compiled_way:
         way.note = f"left out: to compile {count} operations takes a while"
         return way
     native = compile(reverse)
@@ -273,7 +266,7 @@ def count_operations(graph: Callable[[], Graph]) -> int | None:
 
 def optimize_short(graph: Graph) -> Graph:
     """An optimized graph, unless it is too long for that."""
-    return graph if len(graph.operations) > 4 * LONG else graph.optimize()
+    return graph if len(graph.operations) > 4 * machine.current.max_operations_of_compiled_way else graph.optimize()
 
 
 def derivative_sizes(problem: ComparedFunction) -> tuple[int | None, int | None]:

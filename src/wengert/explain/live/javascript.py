@@ -14,14 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.core.aspects import Aspect
 from wengert.core.kinds import is_arithmetic
 from wengert.core.primitive import Primitive, plain_impl
 from wengert.graph.ir import Constant, Node, Operation
 from wengert.ops.reductions.axes import axes_of
-
-MOST_PRODUCTS = 20_000
-"""The most pairs of elements for which it is tried whether a product has them."""
 
 Form = Callable[["CodeWriter", Operation, Sequence[str]], str]
 """The expression of an operation, from those of its operands, which are names or literals."""
@@ -261,7 +259,7 @@ def write_bilinear(writer: CodeWriter, node: Operation, args: Sequence[str]) -> 
     if len(node.args) != 2:
         raise NoForm(f"{node.primitive.name} of {len(node.args)} operands is not recomputed in the page")
     x, y = node.args
-    if x.size * y.size > MOST_PRODUCTS:
+    if x.size * y.size > machine.current.max_products_of_live_sum:
         raise NoForm(f"the product of {x.spec} and {y.spec} is too large to be recomputed in the page")
     rows: list[list[float]] = [[] for _ in range(node.size)]
     for i in range(x.size):
@@ -276,7 +274,7 @@ def write_bilinear(writer: CodeWriter, node: Operation, args: Sequence[str]) -> 
 def write_matrix_product(writer: CodeWriter, node: Operation, args: Sequence[str]) -> str:
     """A matrix product of at most two axes each: which elements are multiplied is known."""
     x, y = [np.arange(a.size).reshape(a.shape) for a in node.args]
-    if max(x.ndim, y.ndim) > 2 or node.size * x.shape[-1] > MOST_PRODUCTS:
+    if max(x.ndim, y.ndim) > 2 or node.size * x.shape[-1] > machine.current.max_products_of_live_sum:
         return write_bilinear(writer, node, args)
     left = x if x.ndim == 2 else x[None]
     right = y if y.ndim == 2 else y[:, None]

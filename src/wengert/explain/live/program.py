@@ -7,14 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.core.levels import bottom_array
 from wengert.explain.live.javascript import CodeWriter, NoForm, literal
 from wengert.graph.ir import Input, Node, Operation, topological_order
 from wengert.modes.symbolic import Symbol
-
-MOST_OPERATIONS = 4000
-LARGEST = 512
-"""The most operations of a recomputed program, and the most elements of one of its arrays."""
 
 
 class LiveProgram(NamedTuple):
@@ -37,13 +34,12 @@ def write_program(inputs: Sequence[Input], outputs: Sequence[Any]) -> LiveProgra
     """
     nodes = topological_order([out.value for out in outputs if isinstance(out, Symbol)])
     operations = [node for node in nodes if isinstance(node, Operation)]
-    if len(operations) > MOST_OPERATIONS:
-        return LiveProgram(
-            reason=f"it has {len(operations):,} operations, and at most {MOST_OPERATIONS:,} are recomputed"
-        )
+    most = machine.current.max_operations_of_live_program
+    if len(operations) > most:
+        return LiveProgram(reason=f"it has {len(operations):,} operations, and at most {most:,} are recomputed")
     for node in (*inputs, *operations):
-        if any(spec.size > LARGEST for spec in node.specs):
-            return LiveProgram(reason=f"an array has more than {LARGEST} elements")
+        if any(spec.size > machine.current.max_elements_of_live_array for spec in node.specs):
+            return LiveProgram(reason=f"an array has more than {machine.current.max_elements_of_live_array} elements")
     writer = CodeWriter()
     writer.names = {node: f"x{i}" for i, node in enumerate(inputs)}
     try:

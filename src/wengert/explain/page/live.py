@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec
 from wengert.explain.explanation import Explanation, input_directions, output_seeds
@@ -18,10 +19,6 @@ from wengert.graph.ir import Node, Operation
 from wengert.graph.mathematics import Expression
 from wengert.ops.reductions.sums import sum as total
 
-MOST_INPUTS = 64
-"""The most elements of all inputs that can be changed."""
-MOST_STEPS = 1000
-"""The most operations of a function whose derivative is recomputed."""
 MARKS = {"value": "⟦v{}⟧", "tangent": "⟦d{}⟧", "adjoint": "⟦a{}⟧"}
 """How a template says which number stands in its place: of which kind, and of which step."""
 
@@ -36,10 +33,10 @@ class LivePage(NamedTuple):
 def live_page(explanation: Explanation, timeline: Timeline) -> LivePage:
     """The program whose results are, in this order: the counts in `data["sizes"]` say how many of each there are."""
     recording = explanation.recording
-    if sum([node.size for node in recording.inputs]) > MOST_INPUTS:
-        return recorded_only(f"the inputs have more than {MOST_INPUTS} elements")
-    if len(explanation.steps) > MOST_STEPS:
-        return recorded_only(f"the program has more than {MOST_STEPS:,} operations")
+    if sum([node.size for node in recording.inputs]) > machine.current.max_elements_of_live_inputs:
+        return recorded_only(f"the inputs have more than {machine.current.max_elements_of_live_inputs} elements")
+    if len(explanation.steps) > machine.current.max_operations_of_live_page:
+        return recorded_only(f"the program has more than {machine.current.max_operations_of_live_page:,} operations")
     if any(node.dtype.kind not in "fiub" for node in recording.inputs):
         return recorded_only("the inputs are complex numbers")
     try:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from wengert.core import machine
 from wengert.core.array import implements
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, describe, keep_params, multilinear
@@ -67,7 +68,8 @@ def _rows(x: Any) -> Any:
 def _matmul_spec(x: Any, y: Any) -> Spec:
     """The shape of a product: NumPy checks the matrices, on stacks of one; the stacks broadcast."""
     one = [np.broadcast_to(np.zeros((), o.dtype), o.shape[max(o.ndim - 2, 0) :]) for o in (x, y)]
-    out = np.matmul(*one) if all(a.size < 4096 for a in one) else _product_of_shapes(*one)
+    most = machine.current.max_elements_multiplied_for_shape
+    out = np.matmul(*one) if all(a.size <= most for a in one) else _product_of_shapes(*one)
     return Spec((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *out.shape), out.dtype)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.core.array import implements
 from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import CHEAP, CHOICE, Facts
@@ -37,8 +38,6 @@ def _infinite_if_zero(size: Any) -> Any:
 # Choices
 
 BITS = {np.dtype(np.float32): np.int32, np.dtype(np.float64): np.int64}
-MANY = 256
-"""Elements from which the bits of a choice are computed: NumPy branches at each element, which costs more."""
 
 
 def keep_where(condition: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -51,7 +50,7 @@ def keep_where(condition: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _choose(condition: Any, x: Any, y: Any) -> Any:
-    if condition.__class__ is np.ndarray and condition.size >= MANY:
+    if condition.__class__ is np.ndarray and condition.size >= machine.current.min_elements_of_bitwise_choice:
         if y.__class__ is float and is_kept(condition, x, y):
             return keep_where(condition, x)
         if x.__class__ is float and is_kept(condition, y, x):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.core.array import Array
 from wengert.core.devices import ARRAY_CLASSES
 from wengert.core.errors import user_error
@@ -31,8 +32,6 @@ EVERY_OTHER, TWO_ROWS, COLUMNS, MASK = (
     Index((..., Hole.ARRAY), True),
     Index((Hole.MASK,)),
 )
-MANY = 64
-"""Elements from which it pays to compute their indices in a flat array."""
 ROWS = np.array([0, 2, 2])
 TRIANGLE = np.array([[True, False], [True, True]])
 
@@ -42,7 +41,7 @@ def _accumulate(out: np.ndarray, key: Any, v: Any) -> np.ndarray:
 
     `np.add.at` is fast for flat arrays, so where a key selects many elements, they get the indices of a flat array.
     """
-    if out.ndim > 1 and np.size(v) >= MANY and _selects_rows(key):
+    if out.ndim > 1 and np.size(v) >= machine.current.min_elements_of_flat_scatter and _selects_rows(key):
         lead = out.shape[: len(key)]
         rows, width = np.arange(math.prod(lead)).reshape(lead)[key], math.prod(out.shape[len(key) :])
         offsets = (rows[..., None] * width + np.arange(width)).reshape((*rows.shape, *out.shape[len(key) :]))

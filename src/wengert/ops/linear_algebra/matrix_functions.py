@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.core.definition import Case
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, general, keep_params
@@ -158,7 +159,7 @@ def _exponential_frechet(x: np.ndarray, e: np.ndarray) -> np.ndarray:
     n, size = x.shape[-1], np.abs(e).sum(-2).max()
     if not 0 < size < np.inf:
         return np.full(e.shape, 0 if size == 0 else np.nan)
-    if n >= 48 and np.abs(x).sum(-2).max() < 100:
+    if n >= machine.current.min_rows_of_frechet_recurrence and np.abs(x).sum(-2).max() < 100:
         return _linalg().expm_frechet(x, e, compute_expm=False, check_finite=False)
     return size * _linalg().expm(np.block([[x, e / size], [np.zeros_like(x), x]]))[:n, n:]
 

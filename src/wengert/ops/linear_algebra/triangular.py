@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core import blas
+from wengert.core import blas, machine
 from wengert.core.array import Array
 from wengert.core.devices import as_payload
 from wengert.core.errors import user_error
@@ -115,13 +115,6 @@ def _triangular_impl(x: Any, y: Any, lower: bool, trans: int, unit_diagonal: boo
     return out
 
 
-LARGE = 64
-"""From so many rows on, NumPy's own library solves triangular systems (see `core/blas.py`).
-
-For fewer, SciPy's is called faster.
-"""
-
-
 def _triangular_one(trsm: Callable, x: Any, y: Any, lower: bool, trans: int, unit_diagonal: bool) -> Any:
     """One system.
 
@@ -132,7 +125,7 @@ def _triangular_one(trsm: Callable, x: Any, y: Any, lower: bool, trans: int, uni
         raise user_error(
             np.linalg.LinAlgError, f"Singular matrix: the triangular matrix has a zero at index {index} of its diagonal"
         )
-    if len(x) >= LARGE and (x.flags.c_contiguous or x.flags.f_contiguous):
+    if len(x) >= machine.current.min_rows_of_blas_triangle and (x.flags.c_contiguous or x.flags.f_contiguous):
         out = np.array(y, order="C")
         rows, is_lower, is_transposed = (x, lower, trans) if x.flags.c_contiguous else (x.T, not lower, 1 - trans)
         blas.solver(out.dtype.char)(rows, out, bool(is_lower), bool(is_transposed), bool(unit_diagonal))

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.core.kinds import case, describe, keep_params, nondifferentiable
 from wengert.core.spec import Spec
 
@@ -32,17 +33,15 @@ GAMMA = 0x9E3779B97F4A7C15
 ROUNDS = ((32, 0xD6E8FEB86659FD93), (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 """Shift and factor of each product; the second word of the key is added to the first product."""
 LAST_SHIFT = 31
-BLOCK = 1 << 14
-"""Words that are hashed at a time: they stay in the cache."""
 WORD = (1 << 64) - 1
 LOW_HALF, HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 REASON = "random numbers do not depend on it continuously"
 
 
 @cache
-def _weyl_steps() -> np.ndarray:
+def _weyl_steps(count: int) -> np.ndarray:
     """The first multiples of GAMMA."""
-    return np.arange(BLOCK, dtype=np.uint64) * np.uint64(GAMMA)
+    return np.arange(count, dtype=np.uint64) * np.uint64(GAMMA)
 
 
 def mix(z: np.ndarray, b: Any, spare: np.ndarray) -> np.ndarray:
@@ -63,7 +62,8 @@ def hash_counters(state: np.ndarray, start: int, n: int) -> np.ndarray:
     if state.ndim == 1:
         a, b, counter = [int(s) & WORD for s in state.tolist()]
         first = np.uint64((a + (counter + start) * GAMMA) & WORD)
-        return mix(_weyl_steps()[:n] + first, np.uint64(b), np.empty(n, np.uint64))
+        steps = _weyl_steps(machine.current.block_words_of_random_numbers)
+        return mix(steps[:n] + first, np.uint64(b), np.empty(n, np.uint64))
     a, b, counter = np.moveaxis(state.view(np.uint64), -1, 0)[..., None]
     z = (counter + np.arange(start, start + n, dtype=np.uint64)) * np.uint64(GAMMA) + a
     return mix(z, b, np.empty_like(z))
@@ -73,11 +73,12 @@ def fill_blocks(state: np.ndarray, size: tuple[int, ...], dtype: Any, draw: Any)
     """An array of `size` for each state, from `draw(start, n)` for one block after the other."""
     state = np.ascontiguousarray(state, np.int64)
     lead, count = state.shape[:-1], math.prod(size)
-    if count <= BLOCK:
+    block = machine.current.block_words_of_random_numbers
+    if count <= block:
         return draw(state, 0, count).reshape(lead + size)[()]
     out = np.empty((*lead, count), dtype)
-    for start in range(0, count, BLOCK):
-        n = min(BLOCK, count - start)
+    for start in range(0, count, block):
+        n = min(block, count - start)
         out[..., start : start + n] = draw(state, start, n)
     return out.reshape(lead + size)
 

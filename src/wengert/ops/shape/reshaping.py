@@ -14,6 +14,7 @@ from typing import Any, Never
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
+from wengert.core import machine
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
 from wengert.core.facts import VIEW
@@ -40,7 +41,7 @@ def _with_axes(x: Any, axis: tuple[int, ...]) -> Any:
 
 def _stretch(x: Any, shape: tuple[int, ...]) -> np.ndarray:
     """`np.broadcast_to`; a few numbers are copied, which is faster than a view."""
-    if math.prod(shape) > 4096 or np.ndim(x) > len(shape):
+    if math.prod(shape) > machine.current.max_elements_of_copied_broadcast or np.ndim(x) > len(shape):
         return np.broadcast_to(x, shape)
     out = np.empty(shape, x.dtype)
     out[...] = x

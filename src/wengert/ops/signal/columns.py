@@ -8,13 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.core.levels import numpy_of
 from wengert.ops.signal.window_arguments import Lengths, Widths, reach
-
-COLUMNS = 1 << 22
-"""Bytes of columns that are made at once, for as many signals of a batch as fit: what is larger leaves the caches, and
-takes memory.
-"""
 
 
 class ColumnLayout(NamedTuple):
@@ -70,10 +66,10 @@ class ColumnLayout(NamedTuple):
         return wide[key]
 
     def parts(self, x: np.ndarray) -> list[slice]:
-        """Parts of a batch of signals, each of as many as `COLUMNS` has room for."""
+        """Parts of a batch of signals, each of as many as `block_bytes_of_window_columns` has room for."""
         batch, channels = x.shape[:2]
         bytes_of_one = channels * math.prod(self.size) * math.prod(self.lattice) * x.itemsize
-        together = max(1, COLUMNS // max(1, bytes_of_one))
+        together = max(1, machine.current.block_bytes_of_window_columns // max(1, bytes_of_one))
         return [slice(i, i + together) for i in range(0, batch, together)]
 
 

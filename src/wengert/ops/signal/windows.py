@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.core.devices import DeviceArray
 from wengert.core.kinds import case, general, linear
 from wengert.core.levels import numpy_of
@@ -24,9 +25,6 @@ from wengert.ops.elementwise.choices import BITS, keep_where
 from wengert.ops.signal.window_arguments import Lengths
 
 __all__: list[str] = []
-
-COST = 4
-"""The scalar operations that take as long as NumPy's on one element of a window."""
 
 Indices = range | tuple[int, ...]
 Windows = tuple[tuple[Indices, ...], ...]
@@ -102,7 +100,8 @@ def masks(x: np.ndarray, windows: Windows) -> Iterator[np.ndarray]:
 def _work(*operands: Any, windows: Windows, **params: Any) -> int:
     """The work of NumPy on all elements of all windows."""
     arrays = max([math.prod(x.shape[: -len(windows)]) for x in operands])
-    return COST * arrays * math.prod([len(elements) * len(elements[0]) for elements in windows])
+    count = arrays * math.prod([len(elements) * len(elements[0]) for elements in windows])
+    return machine.current.operations_of_window_element * count
 
 
 @natively(lambda: window_pick, _work)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core import machine
 from wengert.core.devices import as_payload
 from wengert.core.errors import user_error
 from wengert.core.kinds import describe, elementwise
@@ -40,8 +41,6 @@ NUMERATOR = (
 DENOMINATOR = (
     6.271700730228135e-05, 0.0013042369579429965, 0.01544449259763718, 0.11391226965659496, 0.49743371930789226, 1.0,
 )  # fmt: skip
-MANY_SINGLES, SINGLES_AT_ONCE = 1 << 12, 1 << 14
-"""The number of elements from which on the quotient is used, and how many are computed at a time, in the cache."""
 
 
 def _horner(x: np.ndarray, coefficients: tuple[float, ...]) -> np.ndarray:
@@ -57,14 +56,15 @@ def _horner(x: np.ndarray, coefficients: tuple[float, ...]) -> np.ndarray:
 @keeps_precision
 def _erf(x: Any) -> Any:
     """SciPy's function; of large arrays in single precision a quotient of polynomials, which is faster."""
-    if x.__class__ is not np.ndarray or x.dtype != np.float32 or x.size < MANY_SINGLES:
+    if x.__class__ is not np.ndarray or x.dtype != np.float32 or x.size < machine.current.min_singles_of_rational_erf:
         return scipy_special("erf")(x)
     out = np.empty(x.shape, np.float32)
     source, target = x.reshape(-1), out.reshape(-1)
 
     def fill(start: int, stop: int) -> None:
-        for i in range(start, stop, SINGLES_AT_ONCE):
-            part = slice(i, min(i + SINGLES_AT_ONCE, stop))
+        block = machine.current.block_singles_of_erf
+        for i in range(start, stop, block):
+            part = slice(i, min(i + block, stop))
             y = source[part].astype(np.float64)
             np.clip(y, -END_OF_SINGLES, END_OF_SINGLES, out=y)
             square = y * y

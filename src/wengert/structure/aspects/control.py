@@ -14,6 +14,7 @@ import numpy as np
 
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP, Shape
+from wengert.core import machine
 from wengert.core.array import Array
 from wengert.core.levels import is_own, new_level
 from wengert.core.spec import Spec
@@ -21,9 +22,6 @@ from wengert.graph.graph import Graph
 from wengert.structure.dependence import Dependence, find_dependences
 from wengert.structure.incidence import Sets, no_sets, stack_sets, unite_sets
 from wengert.structure.propagation import OperationStep, propagation
-
-FEW = 32
-"""The most steps that are run one by one for a better pattern."""
 
 
 @propagation(SWITCH)
@@ -45,7 +43,7 @@ def propagate_loop(step: OperationStep) -> list[Sets]:
     steps = LoopSteps(step.params["body"], shape, step.values[has_count:], step.sets[has_count:], column_count(step))
     if shape.length is None:
         found = steps.until_stable()
-    elif steps.reads_integers or shape.length <= FEW:
+    elif steps.reads_integers or shape.length <= machine.current.max_steps_of_exact_pattern:
         found = steps.one_by_one(shape.length)
     else:
         found = steps.by_pattern(shape.length)

@@ -1,0 +1,27 @@
+"""Operations of the table as NumPy runs them; numbers that change last digits are in `order.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, eq=False)
+class OperationFields:
+    """How operations are run in eager code."""
+
+    min_elements_of_bitwise_choice: int = 256
+    """Elements from which a choice between a value and zero is computed on bits: NumPy branches at each element, which
+    costs more.
+    """
+    min_elements_of_flat_scatter: int = 64
+    """Elements from which additions at indices are made in a flat array: `np.add.at` is fast there, but the indices
+    must be computed.
+    """
+    max_elements_multiplied_for_shape: int = 4_095
+    """Elements of matrices that are multiplied to learn the shape of their product, with NumPy's errors; for larger
+    ones, the rule is written out.
+    """
+    block_words_of_random_numbers: int = 1 << 14
+    """Words that are hashed at a time: 128 KiB, which stay in the cache."""
+    block_singles_of_erf: int = 1 << 14
+    """Elements of which the error function is computed at a time, in double precision: they stay in the cache."""

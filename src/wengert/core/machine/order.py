@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from wengert.core.machine.order_costs import CostFields
+from wengert.core.machine.order_devices import DeviceOrderFields
+
 
 @dataclass(frozen=True, eq=False)
-class OrderFields:
+class OrderFields(CostFields, DeviceOrderFields):
     """The order of additions."""
 
     sum_pieces: int = 32
@@ -83,6 +86,20 @@ class OrderFields:
     """Bytes of the vectors of the processor from which large products and factorisations are native: processors with
     shorter ones have no fused multiply-adds, and BLAS is faster on them.
     """
+    max_terms_of_fused_product: int = 32
+    """Terms of a product of two real matrices that becomes multiplications and sums, which fuse with other operations:
+    for larger ones, there are functions of their own.
+    """
+    max_terms_of_fused_stacked_product: int = 512
+    """The same for complex matrices, which have no such functions, and for matrices in stacks, where lanes are
+    neighbours.
+    """
+    max_columns_of_fused_tall_product: int = 16
+    """Columns of tall matrices whose product becomes multiplications and sums."""
+    min_rows_of_fused_tall_product: int = 64
+    """Rows of the shortest matrix that is tall."""
+    max_elements_of_unrolled_small_matrix: int = 9
+    """Elements of a matrix that is multiplied with a long array, or consists of long sums, element by element."""
     narrow_product_sums: int = 8
     """Rows of a narrow transposed matrix that are added to sums of their own, in a product with a vector."""
     max_vectors_of_narrow_product: int = 4
@@ -448,6 +465,10 @@ class OrderFields:
     """Bytes of the columns of windows that are made at once, for as many signals of a batch as fit: what is larger
     leaves the caches, and takes memory. Gradients of kernels are added up block by block.
     """
+    max_elements_of_chosen_window: int = 32
+    """Elements of windows whose largest ones are chosen one by one, each by a comparison; NumPy runs larger ones."""
+    max_elements_of_folded_window: int = 100
+    """Elements of windows that are folded one by one, as slices: LLVM's time is proportional to them."""
     operations_of_window_element: int = 4
     """Scalar operations that take as long as NumPy's on one element of a window; with them, windows reach the
     operations from which native code runs them.

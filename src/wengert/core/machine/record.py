@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from wengert.core.machine.devices import DeviceFields
 from wengert.core.machine.distributed import DistributedFields
 from wengert.core.machine.explain import ExplainFields
 from wengert.core.machine.kernels import KernelFields
@@ -19,6 +20,7 @@ from wengert.core.machine.training import TrainingFields
 
 @dataclass(frozen=True, eq=False)
 class Machine(
+    DeviceFields,
     DistributedFields,
     ExplainFields,
     KernelFields,

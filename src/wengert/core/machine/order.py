@@ -134,6 +134,10 @@ class OrderFields(CostFields, DeviceOrderFields):
     """Bytes of signals and cotangents that a block of filters reads before the lanes of its sums are added up: they
     stay in the first cache.
     """
+    max_filters_of_sum_block: int = 8
+    """Filters of such a block, each with sums of its own for all taps."""
+    min_positions_of_filter_strip: int = 4
+    """Rows of signals up to which a block that reads too much is not cut further: each has an end of its own."""
     filter_sum_registers: int = 32
     """Registers of the processor by which the filters of such a block are counted, whatever it has."""
     products_per_cycle: float = 2.0
@@ -264,6 +268,8 @@ class OrderFields(CostFields, DeviceOrderFields):
     """Rows and columns of matrices of which two vectors run at once: two of larger ones do not fit into the registers.
     As many lanes are added up side by side.
     """
+    max_order_of_two_vectors_of_eigenvalues: int = 5
+    """The same for eigenvalues: two vectors of larger ones gain a tenth, but take long to compile."""
     max_operations_of_small_matrix: int = 1700
     """Scalar operations of a function of one small matrix that is written out: LLVM's time is proportional to them."""
     min_queries_of_blocked_attention: int = 16

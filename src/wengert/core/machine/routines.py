@@ -86,6 +86,8 @@ class RoutineFields:
 
     source_bytes_of_convolution_strip: int = 1 << 18
     """Bytes of the source that a strip of the target should need: they stay in the second cache."""
+    min_rows_of_convolution_strip: int = 4
+    """Rows of the target up to which a strip that needs more is not cut further: strips share rows of the source."""
     max_channels_of_convolution_block: int = 8
     """Channels of the target whose sums are in registers together."""
     max_vectors_of_convolution_block: int = 4

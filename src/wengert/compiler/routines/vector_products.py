@@ -113,7 +113,7 @@ class RowWriter(VectorProductWriter):
         with code.loop(begin, end, rows) as first:
             i = code.intrinsic("smin", I64, first, first.like(m - rows)) if m % rows else first
             sums = self.sum_rows([self.row(i + r) for r in range(rows)])
-            if rows == self.vector.lanes:
+            if rows == self.vector.lanes <= self.product.sum_lanes:
                 self.store_sum(fold_rows([halve_lanes(total, rows) for total in sums]), i)
             else:
                 for r, total in enumerate(sums):

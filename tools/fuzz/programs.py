@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -64,6 +64,8 @@ class Program:
     result: str = "0.0"
     records: tuple[dict[str, int], ...] = ()
     """Fields of the machine record, for each of the machines on which it is compiled."""
+    effort: Literal["fast"] | None = None
+    """How it is translated for them."""
 
     @property
     def families(self) -> set[str]:
@@ -125,6 +127,7 @@ class Program:
             self.updates,
             self.result,
             self.records,
+            self.effort,
         )
 
     def script(self, check: str) -> str:
@@ -147,7 +150,7 @@ class Program:
             fields = [", ".join(f"{name}={value}" for name, value in record.items()) for record in self.records]
             lines += ["", f"g = wg.value_and_grad(f, {tuple(self.live)})", "print(g(*point0))"]
             for some in fields:
-                lines += [f"with machine.using({some}):", "    print(wg.compile(g)(*point0))"]
+                lines += [f"with machine.using({some}):", f"    print(wg.compile(g, effort={self.effort!r})(*point0))"]
         command = f"python -m tools.fuzz{option} --seed {self.seed[0]} --only {self.seed[1]}"
         return "\n".join([f"# {command}   ({check})", *lines]) + "\n"
 

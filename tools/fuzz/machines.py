@@ -44,11 +44,8 @@ OTHERS = ("table", "arithmetic", "reduction", "shape", "index", "assignment", "s
 Record = dict[str, int]
 
 
-def generate_for_machines(seed: int, index: int, all_vectors: bool = False) -> Program:
-    """The program of this number: arrays of some hundred elements, indices, and the machines that it is run on.
-
-    These have vectors of one width, or of all.
-    """
+def generate_for_machines(seed: int, index: int) -> Program:
+    """The program of this number: arrays of some hundred elements, indices, and the machines that it is run on."""
     program = Program((seed, index))
     scope = Scope(program, np.random.default_rng([seed, index, 1]), max_elements=600)
     for i in range(scope.number(1, 2)):
@@ -68,7 +65,7 @@ def generate_for_machines(seed: int, index: int, all_vectors: bool = False) -> P
     grow(scope, families, scope.number(2, scope.one_of([4, 7, 10])))
     finish(program, scope, state=False)
     program.result = " + ".join(f"total({name})" for name in scope.unused) or "total(x0)"
-    program.records = draw_records(scope.rng, VECTORS if all_vectors else (scope.one_of(VECTORS),))
+    program.records = draw_records(scope.rng)
     program.effort = None if scope.chance(BEST) else "fast"
     return program
 
@@ -80,7 +77,7 @@ def draw_fields(rng: np.random.Generator, has_order: bool) -> Record:
     return {name: int(rng.integers(1, high + 1)) for name, high in zip(names, highest, strict=True)}
 
 
-def draw_records(rng: np.random.Generator, widths: Sequence[int]) -> tuple[Record, ...]:
+def draw_records(rng: np.random.Generator) -> tuple[Record, ...]:
     """This computer with one thread, two shrunken machines, and now and then two with another order of additions."""
     first, second, third = rng.choice(THREADS[1:], 3).tolist()
     records: list[Record] = [{"threads": 1}]
@@ -88,7 +85,7 @@ def draw_records(rng: np.random.Generator, widths: Sequence[int]) -> tuple[Recor
     if rng.random() < ORDERED:
         order = draw_fields(rng, True)
         records += [draw_fields(rng, False) | order | {"threads": count} for count in (1, third)]
-    return tuple(record | {"vector_bytes": int(rng.choice(widths))} for record in records)
+    return tuple(record | {"vector_bytes": int(rng.choice(VECTORS))} for record in records)
 
 
 def bits_of(results: Sequence[np.ndarray]) -> bytes:

@@ -19,7 +19,7 @@ def work(task: tuple[int, argparse.Namespace]) -> tuple[int, Counter[str], Progr
     counts: Counter[str] = Counter()
     checks: Sequence[Callable[[Run], None]] = ()
     if chosen.machines:
-        program, checks = generate_for_machines(chosen.seed, index, chosen.vectors), [check_machines]
+        program, checks = generate_for_machines(chosen.seed, index), [check_machines]
     else:
         program = generate(chosen.seed, index, chosen.without.split(","), chosen.state)
     counts.update(f"statements: {s.family}" for s in program.statements)

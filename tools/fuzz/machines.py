@@ -24,7 +24,7 @@ from tools.fuzz.gathers import GATHER_FAMILIES
 from tools.fuzz.generate import LAYOUTS, finish, grow, numbers
 from tools.fuzz.oracles import Difference, Run, one_by_one, stacked, to_numpy
 from tools.fuzz.programs import POINTS, Input, Program
-from tools.fuzz.scope import Scope
+from tools.fuzz.scope import Scope, Sizes
 from tools.fuzz.statements import FAMILIES
 from wengert.core import machine
 from wengert.core.machine.record import ORDER_FIELDS, Machine
@@ -46,8 +46,8 @@ Record = dict[str, int]
 
 def generate_for_machines(seed: int, index: int) -> Program:
     """The program of this number: arrays of some hundred elements, indices, and the machines that it is run on."""
-    program = Program((seed, index))
-    scope = Scope(program, np.random.default_rng([seed, index, 1]), max_elements=600)
+    program = Program((seed, index), option=" --machines")
+    scope = Scope(program, np.random.default_rng([seed, index, 1]), Sizes(elements=600))
     for i in range(scope.number(1, 2)):
         shape = tuple(scope.number(5, 24) for _ in range(scope.one_of([1, 2, 2, 2])))
         if scope.chance(0.15):
@@ -106,7 +106,7 @@ class Way:
         elif choice == 1:
             self.f = self.reference = run.reverse_over_reverse
             self.order = 2
-        elif choice == 2:
+        elif choice == 2 and len(run.program.inputs[0].values) > 1:
             self.f, self.args = wg.vmap(run.value_and_grad), stacked(run)
             self.reference = one_by_one(run.value_and_grad)
 

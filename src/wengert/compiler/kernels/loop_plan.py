@@ -276,6 +276,7 @@ class LoopPlan:
         node, orders = self.kernel.scatter, machine.current
         if (
             node is None
+            or not self.kept_axes
             or self.work < orders.scatter_pieces_from_operations
             or not all(Written.by(s).adds for s in self.kernel.scatters)
         ):

@@ -215,6 +215,11 @@ class OrderFields(CostFields, DeviceOrderFields):
 
     max_unrolled_terms: int = 8
     """Terms of a reduction that is written out, term by term; longer ones are loops, with lanes."""
+    max_elements_of_unrolled_reduction: int = 1000
+    """Elements that are computed for one element of a reduction which is written out, with those of reductions within
+    it: sums of sums of sums would be as many as there are terms of all of them. With more, the terms are stored first,
+    by a loop of their own, which costs one read and write for each.
+    """
     min_elements_per_updated_element: int = 16
     """Elements of an array for each that is written, from which an update is made in memory; in smaller ones, every
     element is computed anew, in the loops that read it.

@@ -35,6 +35,10 @@ class ProgramFields:
     """Lines of a program from which kernels of a few microseconds are compiled quickly, with few optimisations."""
     min_lines_of_long_kernel: int = 400
     """Lines of a kernel from which it is compiled quickly if it mostly calls functions, which are compiled before."""
+    max_lines_of_optimized_kernel: int = 2500
+    """Lines of a kernel from which it has few passes: nothing of a body that long stays in registers, and the time of
+    LLVM's other passes grows with the square of what a loop reads and writes.
+    """
     min_lines_of_module: int = 500
     """Lines of kernels that are worth a module of their own, which another thread compiles: some tens of milliseconds.
     """

@@ -29,8 +29,8 @@ class Reading(NamedTuple):
     code: types.CodeType
 
 
-READINGS: dict[types.CodeType, Reading | None] = {}
-"""By the code of the function; None if it stays as it is."""
+READINGS: dict[tuple[types.CodeType, str], Reading | None] = {}
+"""By the code of the function and its file; None if it stays as it is. Codes of two files may be equal."""
 
 
 def read_function(f: Any) -> Any:
@@ -60,11 +60,13 @@ def read_plain(f: types.FunctionType) -> Callable[..., Any]:
     """The new function of a function of the user's."""
     if RUNTIME in f.__code__.co_freevars:
         return f  # it is one
-    if f.__code__ not in READINGS:
-        reading = READINGS[f.__code__] = read_code(f)
+    key = f.__code__, f.__code__.co_filename
+    if key not in READINGS:
+        reading = READINGS[key] = read_code(f)
         if reading is not None:
-            READINGS.update(dict.fromkeys(inner_codes(reading.code)))  # they have been read with it
-    reading = READINGS[f.__code__]
+            inner = inner_codes(reading.code)  # they have been read with it
+            READINGS.update(dict.fromkeys([(code, code.co_filename) for code in inner]))
+    reading = READINGS[key]
     if reading is None:
         return f
     cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))

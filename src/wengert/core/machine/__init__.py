@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import astuple, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from wengert.core.machine.record import Machine
@@ -31,7 +31,9 @@ current = Machine()
 """The record by which code decides now."""
 
 _HOST = current
-_KNOWN: dict[tuple[Any, ...], Machine] = {astuple(current): current}  # equal records are one object: a cheap key
+_KNOWN: dict[tuple[Any, ...], Machine] = {
+    tuple(vars(current).values()): current
+}  # equal records are one object: a cheap key
 _WATCHERS: list[Callable[[], Any]] = []
 
 
@@ -62,7 +64,7 @@ def using(**fields: Any) -> Iterator[Machine]:
 
 def _replace(record: Machine) -> None:
     global current
-    current = _KNOWN.setdefault(astuple(record), record)
+    current = _KNOWN.setdefault(tuple(vars(record).values()), record)
     for forget in _WATCHERS:
         forget()
 

@@ -122,6 +122,12 @@ class OrderFields(CostFields, DeviceOrderFields, RoutineOrderFields):
     """
     max_operations_of_iterated_element: int = 1 << 16
     """Scalar operations of all steps of one element in registers: a kernel cannot be interrupted."""
+    min_bytes_of_written_out_loop: int = 1 << 20
+    """Bytes of a state from which the steps of a loop are written out, if they are elementwise: arrays beyond the cache
+    would be read and written at every step, which takes longer than a few operations.
+    """
+    max_operations_of_written_out_loops: int = 1500
+    """Operations of all steps of the loops that are written out: a second to compile. With more, they stay loops."""
     max_order_of_small_matrix: int = 8
     """Rows and columns of matrices whose functions are written out in kernels; LAPACK has larger ones."""
     max_order_of_small_triangle: int = 11

@@ -12,15 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core import native
+from wengert.core import machine, native
 from wengert.core.array import Array
-from wengert.core.native import EXPENSIVE_ARRAY
 from wengert.core.primitive import OUTPUT
 from wengert.graph.ir import is_broadcast_number
 from wengert.modes import recording
 from wengert.modes.blocks import pull_large
 from wengert.modes.known_tapes import KNOWN, run_known
-from wengert.modes.outlines import LONG, may_pay, run_outlined
+from wengert.modes.outlines import may_pay, run_outlined
 from wengert.modes.tape import TapeNode, find_reaching, sort_reachable
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.complex_numbers import real
@@ -61,7 +60,7 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
     results = None if alike is None else run_known(alike, cotangents, has_large, retain)
     if results is None:
         order = sort_reachable(cotangents)
-        if has_large or (is_whole and len(order) >= LONG and may_pay(order)):
+        if has_large or (is_whole and may_pay(order)):
             results = run_outlined(order, cotangents, retain)
     if has_large and retain:
         native.met_large = True
@@ -79,6 +78,7 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
     alone: TapeNode | None = None  # the last node of a run that is pulled one by one
     is_traced = recording.active > 0 and recording.current_trace() is not None  # a call for each pass would be felt
     looks_closer = has_large or is_traced
+    large = machine.current.min_elements_of_native_function
     with np.errstate(all="ignore"):
         for node in order:
             t = take(node, None)
@@ -96,7 +96,7 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
             if looks_closer and t.__class__ is ndarray:
                 if is_traced:
                     t = shrink_cotangent(node, t)
-                elif t.size >= EXPENSIVE_ARRAY and not dead and (alone is None or node.sequence < alone.sequence):
+                elif t.size >= large and not dead and (alone is None or node.sequence < alone.sequence):
                     alone = pull_large(node, t, order, cotangents, owned, retain)
                     if alone is None:
                         continue

@@ -186,7 +186,7 @@ _getitem = linear(
 )
 gather = linear(
     "gather",
-    for_keys(lambda x, *indices, key: x[key.fill(indices)], _selected_size),
+    for_keys(lambda x, *indices, key: x[key.fill(indices)], _selected_size, MOVES),
     lambda t, x_spec, indices, key: _scatter(t, *indices, key=key, shape=x_spec.shape),
     inputs=("x", "*indices"),
     spec=_gather_spec,

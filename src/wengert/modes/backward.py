@@ -25,11 +25,14 @@ from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.complex_numbers import real
 from wengert.ops.elementwise.predicates import equal, logical_and, logical_not, logical_or
 from wengert.ops.reductions.logical import all as all_
+from wengert.ops.reductions.sums import _sum
 from wengert.ops.reductions.sums import sum as sum_
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_to, reshape
 
 Sink = Callable[[TapeNode, Any], None]
+ADD = _sum.primitive.impl
+"""The sum of plain arrays, as operations add."""
 
 
 def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call per node would cost a tenth of small programs
@@ -250,7 +253,7 @@ def unbroadcast(t: Any, shape: tuple[int, ...]) -> Any:
     """Sum over the axes that broadcasting added or stretched; broadcast if the rule returned a smaller shape."""
     axes = broadcast_axes(t.shape, shape)
     if axes:
-        t = np.add.reduce(t, axes) if t.__class__ is np.ndarray else sum_(t, axis=axes)
+        t = ADD(t, axis=axes, keepdims=False) if t.__class__ is np.ndarray else sum_(t, axis=axes)
     if t.shape == shape:
         return t
     return reshape(t, shape) if t.size == np.prod(shape, dtype=int) else broadcast_to(t, shape)

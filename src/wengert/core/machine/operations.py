@@ -13,6 +13,8 @@ class OperationFields:
     """Elements from which a choice between a value and zero is computed on bits: NumPy branches at each element, which
     costs more.
     """
+    min_elements_of_short_rows: int = 256
+    """Elements of an array with short rows from which rows are added column by column, in a tenth of the time."""
     min_elements_of_flat_scatter: int = 64
     """Elements from which additions at indices are made in a flat array: `np.add.at` is fast there, but the indices
     must be computed.

@@ -1,0 +1,53 @@
+"""Sums and extremes along short rows, column by column: NumPy's inner loops along them take long to begin.
+
+The bits are those of NumPy, which adds fewer than eight numbers one after the other, to zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.core import machine
+
+LONGEST = 7
+"""The most numbers that `np.add.reduce` adds one after the other; of more, it adds eight parts side by side."""
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+
+
+def has_short_rows(x: Any, axis: tuple[int, ...]) -> bool:
+    """Whether an array has many short rows, along which it is reduced."""
+    return (
+        x.size >= machine.current.min_elements_of_short_rows
+        and x.__class__ is np.ndarray
+        and x.ndim > 1
+        and 1 <= x.shape[-1] <= LONGEST
+        and axis in ((x.ndim - 1,), (-1,))
+        and x.dtype in FLOATS
+    )
+
+
+def add_along(x: Any, axis: tuple[int, ...], keepdims: bool = False) -> Any:
+    """The sums of `np.add.reduce`.
+
+    >>> add_along(np.ones((200, 3)), (1,))[:2]
+    array([3., 3.])
+    """
+    if not has_short_rows(x, axis):
+        return np.add.reduce(x, axis, None, None, keepdims)
+    return _fold(np.add, x[..., 0] + x.dtype.type(0.0), x, keepdims)
+
+
+def largest_along(x: Any, axis: tuple[int, ...]) -> Any:
+    """The largest numbers along axes, which remain with length one; -inf where there are none."""
+    if not has_short_rows(x, axis):
+        return np.maximum.reduce(x, axis, keepdims=True, initial=-np.inf)
+    return _fold(np.maximum, np.maximum(x[..., 0], -np.inf), x, keepdims=True)
+
+
+def _fold(combine: Callable[..., Any], out: np.ndarray, x: np.ndarray, keepdims: bool) -> np.ndarray:
+    for k in range(1, x.shape[-1]):
+        combine(out, x[..., k], out=out)
+    return out[..., None] if keepdims else out

@@ -67,17 +67,6 @@ def test_numbers_that_are_not_finite_have_the_outcome_of_numpy(value):
         np.testing.assert_array_equal(np.isnan(factor(x)), np.isnan(expected))
 
 
-@pytest.mark.parametrize("n", [native.FEWEST_ROWS, 100, 200])
-def test_eager_code_runs_it_and_has_the_same_bits(n, native_calls, monkeypatch):
-    monkeypatch.setattr(native, "PAYS", 0)
-    monkeypatch.setattr(CHOLESKY.impl.large_calls, "spent", {})
-    x = draw(n)
-    found = CHOLESKY.op(x)
-    assert native_calls == [("cholesky", True)]
-    np.testing.assert_array_equal(found, factor(x))
-    np.testing.assert_allclose(found, plain_impl(CHOLESKY)(x), rtol=0, atol=1e-12 * abs(found).max())
-
-
 # The derivative
 
 

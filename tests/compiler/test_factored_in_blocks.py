@@ -50,7 +50,7 @@ def test_it_is_not_lapack_that_runs(found):
 
 def test_other_matrices_are_left_to_lapack():
     assert not is_factored_in_blocks(np.dtype(float), machine.current.max_columns_of_blocked_factorization + 1)
-    assert not is_factored_in_blocks(np.dtype(float), native.FEWEST_ROWS - 1)
+    assert not is_factored_in_blocks(np.dtype(float), machine.current.min_rows_of_native_factors - 1)
     assert not is_factored_in_blocks(np.dtype(complex), 100)
 
 

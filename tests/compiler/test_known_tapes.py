@@ -13,11 +13,10 @@ from wengert.modes import known_tapes, outlines
 
 
 @pytest.fixture
-def outlined(monkeypatch):
+def outlined(at_once, monkeypatch):
     """Backward passes are compiled at once; the list has a number for each tape that was outlined."""
     made = []
     make = outlines.OutlinedTape
-    monkeypatch.setattr(native, "PAYS", 0)
     monkeypatch.setattr(outlines, "LEFT", {})
     monkeypatch.setattr(backward_programs, "PROGRAMS", {})
     monkeypatch.setattr(outlines, "OutlinedTape", lambda *given: made.append(1) or make(*given))
@@ -173,18 +172,19 @@ def test_unaligned_and_foreign_arrays_are_outlined(outlined):
         np.testing.assert_allclose(eager_gradient(function(weights), X), np.cos(X) * X, rtol=1e-14)
 
 
-def test_the_number_of_known_tapes_is_limited(outlined, monkeypatch):
-    monkeypatch.setattr(known_tapes, "MOST_ALIKE", 2)
+def test_the_number_of_known_tapes_is_limited(outlined):
     functions = [lambda x, k=k: np.sum(np.sin(x) * k) for k in (2.0, 3.0, 4.0)]
-    for function in (*functions, functions[2], functions[1]):
-        eager_gradient(function, X)
-    assert [len(alike) for alike in known_tapes.KNOWN.values()] == [2]
-    assert len(outlined) == 3
-    eager_gradient(functions[0], X)
-    assert len(outlined) == 4
-    monkeypatch.setattr(known_tapes, "MOST_TAPES", 2)
-    eager_gradient(lambda x: np.mean(np.sin(x)), X)
-    assert sum(map(len, known_tapes.KNOWN.values())) == 1
+    with machine.using(max_tapes_alike=2):
+        for function in (*functions, functions[2], functions[1]):
+            eager_gradient(function, X)
+        assert [len(alike) for alike in known_tapes.KNOWN.values()] == [2]
+        assert len(outlined) == 3
+        eager_gradient(functions[0], X)
+        assert len(outlined) == 4
+    with machine.using(max_tapes_counted=2):
+        for function in (*functions[:2], lambda x: np.mean(np.sin(x))):
+            eager_gradient(function, X)
+        assert sum(map(len, known_tapes.KNOWN.values())) == 1
 
 
 def test_known_tapes_keep_no_arrays(outlined):

@@ -227,7 +227,7 @@ def test_stacks_and_their_gradients_are_those_of_lapack(f, order, at_once, nativ
 
 
 @pytest.mark.parametrize("layout", [lambda b: b, lambda b: np.asfortranarray(b), lambda b: b[:, ::-1]])
-@pytest.mark.parametrize("order", [3, 40])
+@pytest.mark.parametrize("order", [3, 20])
 def test_many_right_hand_sides_of_one_matrix(order, layout, at_once, native_calls, monkeypatch):
     a, b = np.tril(spd(1, order)[0]), layout(RNG.normal(size=(order, STACK // order + 1)))
     f = lambda a, b: (wg.linalg.solve_triangular(a, b, lower=True) ** 2).sum()

@@ -8,7 +8,7 @@ from tests.compiler.taped_programs import PROGRAMS, M, X, eager_gradient
 
 import wengert as wg
 from wengert.compiler.call import backward_programs
-from wengert.core import native
+from wengert.core import machine, native
 from wengert.modes import known_tapes, outlines
 
 
@@ -17,7 +17,7 @@ def outlined(at_once, monkeypatch):
     """Backward passes are compiled at once; the list has a number for each tape that was outlined."""
     made = []
     make = outlines.OutlinedTape
-    monkeypatch.setattr(outlines, "LEFT", {})
+    monkeypatch.setattr(native, "met_large", True)
     monkeypatch.setattr(backward_programs, "PROGRAMS", {})
     monkeypatch.setattr(outlines, "OutlinedTape", lambda *given: made.append(1) or make(*given))
     known_tapes.KNOWN.clear()

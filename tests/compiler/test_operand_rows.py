@@ -7,6 +7,7 @@ import pytest
 
 from wengert.compiler.call.block_program import block_of, count_blocks
 from wengert.compiler.call.operand_rows import broadcast_strides, find_rows, merge_axes
+from wengert.core import machine
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,9 @@ import pytest
 import wengert as wg
 from wengert.compiler.call import eager_pulls
 from wengert.core import machine, native
-from wengert.core.parallel import LARGE
 from wengert.modes import blocks
 
-N = LARGE + 77
+N = machine.current.min_elements_shared + 77
 
 
 @pytest.fixture(autouse=True)

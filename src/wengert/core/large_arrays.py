@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import update_wrapper, wraps
 from typing import Any
 
 import numpy as np
 
-from wengert.core import machine
+from wengert.core import machine, native
 from wengert.core.facts import NO_FACTS, Facts
 from wengert.core.native import LargeCalls, LargeSignatures
 
@@ -141,6 +141,27 @@ def reduced_time(x: np.ndarray, axis: tuple[int, ...]) -> int:
 def for_rows(impl: Callable[..., Any]) -> Callable[..., Any]:
     """The implementation of an operation that computes functions of the elements along axes, as a softmax does."""
     return for_reductions(impl, size="min_elements_of_native_rows")
+
+
+def for_products(impl: Callable[..., Any]) -> Callable[..., Any]:
+    """The implementation of products of matrices: BLAS runs them, and the next backward pass knows of large ones."""
+    ndarray = np.ndarray
+    least = 0
+
+    @machine.on_change
+    def read_record() -> None:
+        nonlocal least
+        least = machine.current.min_elements_of_native_function
+
+    read_record()
+
+    @wraps(impl)
+    def run(x: Any, y: Any) -> Any:
+        if x.__class__ is ndarray and x.size >= least:
+            native.met_large = True
+        return impl(x, y)
+
+    return run
 
 
 def for_sorting(impl: Callable[..., Any]) -> Callable[..., Any]:

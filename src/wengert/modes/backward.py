@@ -123,7 +123,12 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
                             dead.pop(parent, None)
                         if old is None:
                             cotangents[parent] = c
-                        elif parent in owned and c.__class__ is ndarray and old.__class__ is ndarray:
+                        elif (
+                            parent in owned
+                            and c.__class__ is ndarray
+                            and old.__class__ is ndarray
+                            and (old.flags.c_contiguous or c.strides == old.strides)  # the layout of a new array
+                        ):
                             np.add(old, c, out=old)
                         else:
                             total = cotangents[parent] = old + c

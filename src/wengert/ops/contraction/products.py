@@ -17,6 +17,7 @@ from wengert.core import machine
 from wengert.core.array import implements
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, describe, keep_params, multilinear
+from wengert.core.large_arrays import for_products
 from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
@@ -83,7 +84,7 @@ def _product_of_shapes(x: Any, y: Any) -> Any:
 
 matmul = multilinear(
     "matmul",
-    np.matmul,
+    for_products(np.matmul),
     _matmul_x,
     _matmul_y,
     spec=_matmul_spec,

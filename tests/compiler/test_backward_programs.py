@@ -59,7 +59,7 @@ def test_gradients_are_those_of_the_pass(name, programs, node_by_node):
     expected = node_by_node(function, x)
     found = eager_gradient(function, x)
     assert len(programs) == 1
-    assert programs[0] is not None
+    assert (programs[0] is None) == (name == "views")  # whose gradient with symbols lies in memory in another way
     assert found.dtype == expected.dtype
     eps = np.finfo(found.dtype).eps
     np.testing.assert_allclose(found, expected, rtol=64 * eps, atol=64 * eps * np.abs(expected).max())

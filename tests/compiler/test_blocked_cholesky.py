@@ -9,7 +9,7 @@ import wengert as wg
 from wengert.compiler.kernels.threads import LIMITS
 from wengert.compiler.routines.blocked_cholesky_pull import is_pulled_in_blocks
 from wengert.compiler.routines.wide_vectors import has_wide_vectors
-from wengert.core import machine, native
+from wengert.core import machine
 from wengert.core.primitive import TABLE, plain_impl
 
 CHOLESKY, PULL = TABLE["cholesky"], TABLE["cholesky_pull"]

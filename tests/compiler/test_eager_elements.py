@@ -215,7 +215,10 @@ def test_results_that_are_larger_than_all_operands(at_once, native_calls):
     wg.multiply(x, y[:, 0])  # as large as an operand, and not large
     wg.multiply(x[:128], x[:, 0])  # larger, but with less than GROWN elements
     assert native_calls == []
-    for a, b in ((y, RNG.normal(size=(n, 16, 1))), (x[:, 0], np.ones((machine.current.min_elements_of_native_growth // n, n)))):
+    for a, b in (
+        (y, RNG.normal(size=(n, 16, 1))),
+        (x[:, 0], np.ones((machine.current.min_elements_of_native_growth // n, n))),
+    ):
         np.testing.assert_array_equal(wg.multiply(a, b), a * b)
     assert native_calls == [("multiply", True)] * 2
 
@@ -346,7 +349,11 @@ def test_threads_do_not_change_bits(dtype, at_once, monkeypatch):
 
 @pytest.mark.parametrize("operation", [wg.sin, wg.add, wg.sigmoid, wg.maximum], ids=lambda f: f.__name__)
 def test_small_arrays_do_not_ask(operation, at_once, native_calls):
-    least = machine.current.min_elements_of_native_arithmetic if operation in (wg.add, wg.maximum) else machine.current.min_elements_of_native_function
+    least = (
+        machine.current.min_elements_of_native_arithmetic
+        if operation in (wg.add, wg.maximum)
+        else machine.current.min_elements_of_native_function
+    )
     count = len(operation.primitive.inputs)
     operation(*[np.ones(least - 1)] * count)
     assert not native_calls

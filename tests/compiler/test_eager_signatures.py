@@ -220,7 +220,7 @@ def test_stacks_and_their_gradients_are_those_of_lapack(f, order, at_once, nativ
     gradient = wg.grad(lambda a, b: (f(a, b) * weights).sum(), (0, 1))
     found = [f(a, b), *gradient(a, b)]
     assert native_calls
-    assert all(is_native for name, is_native in native_calls)
+    assert all(is_native for name, is_native in native_calls), native_calls
     monkeypatch.setattr(native, "IS_ON", False)
     for x, y in zip(found, [f(a, b), *gradient(a, b)], strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-11)

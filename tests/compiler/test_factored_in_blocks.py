@@ -12,7 +12,7 @@ import wengert as wg
 from wengert.compiler.kernels.threads import LIMITS
 from wengert.compiler.routines.triangular_panels import is_factored_in_blocks
 from wengert.compiler.routines.wide_vectors import has_wide_vectors
-from wengert.core import machine, native
+from wengert.core import machine
 from wengert.core.primitive import TABLE
 
 pytestmark = pytest.mark.skipif(not has_wide_vectors(), reason="LAPACK factors matrices where vectors are short")

@@ -30,7 +30,7 @@ def node_by_node(monkeypatch, function, x):
         return eager_gradient(function, x)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name != "views"])  # which has no program
 def test_a_tape_that_comes_again_is_recognised(name, outlined, monkeypatch):
     function, x = PROGRAMS[name]
     eager_gradient(function, x)

@@ -7,7 +7,6 @@ import pytest
 
 import wengert as wg
 from wengert.compiler.routines.wide_vectors import has_wide_vectors
-from wengert.core import machine, native
 from wengert.core.primitive import TABLE, plain_impl
 
 FACTORED = TABLE["factored"]

@@ -50,7 +50,8 @@ def test_operands_without_rows(operands):
 
 
 @pytest.mark.parametrize(
-    ("length", "block"), [(31, None), (32, 32), (300, 128), (1000, 512), (5000, 512), (10**6, machine.current.elements_of_block)]
+    ("length", "block"),
+    [(31, None), (32, 32), (300, 128), (1000, 512), (5000, 512), (10**6, machine.current.elements_of_block)],
 )
 def test_a_block_is_chosen_by_the_cost_of_a_row(length, block):
     assert block_of(length) == block

@@ -315,6 +315,11 @@ def gradients(make: Callable[[int, np.random.Generator], Case], n: int) -> Calla
         tensors = [wg.tensor(a, requires_grad=True) for a in arrays]
         y = function(*tensors)
         y.backward()
-        return b"".join([np.asarray(v.numpy() if hasattr(v, "numpy") else v).tobytes() for v in (y.detach(), *[t.grad for t in tensors])])
+        return b"".join(
+            [
+                np.asarray(v.numpy() if hasattr(v, "numpy") else v).tobytes()
+                for v in (y.detach(), *[t.grad for t in tensors])
+            ]
+        )
 
     return run

@@ -110,8 +110,8 @@ class TestKernels:
             lengths.extend([] if found is None else [len(run.steps)])
             return found
 
-        found = {"eager_pulls": run_one}  # and no program of a whole pass
-        monkeypatch.setattr(native, "find_native", lambda module, _: found.get(module))
+        found = {"pull_rows": run_one, "is_exact_run": eager_pulls.is_exact_run}  # and no program of a whole pass
+        monkeypatch.setattr(native, "find_native", lambda _, name: found.get(name))
         return lengths
 
     @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -195,6 +195,7 @@ def attention_problem(length=48, keys=56):
 @pytest.mark.parametrize("is_compiled_pass", [False, True])
 def test_attention_stores_no_weights(mask, is_causal, is_compiled_pass, compiled, monkeypatch):
     arrays, masks = attention_problem()
+
     def differentiate():
         tensors = [wg.tensor(a, requires_grad=True) for a in arrays]
         given = None if mask is None else masks[mask]

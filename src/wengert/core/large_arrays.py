@@ -206,7 +206,7 @@ def for_keys(impl: Callable[..., Any], size: Callable[..., int], facts: Facts = 
     read_record()
 
     def run(*operands: Any, **params: Any) -> Any:
-        if operands[-1].size >= least:
+        if len(operands) > 1 and operands[-1].size >= least:
             time = lambda: size(*operands, **params) * machine.current.nanoseconds_of_element_at_key
             return calls.run(operands, params, time)
         return impl(*operands, **params)
@@ -222,13 +222,14 @@ def for_stacks(impl: Callable[..., Any], calls_for_each: int = 0) -> Callable[..
     """
     calls = LargeSignatures(impl, is_exact=False)
     ndarray = np.ndarray
-    least = each = some = most = 0
+    least = each = some = most = noted = 0
 
     @machine.on_change
     def read_record() -> None:
-        nonlocal least, each, some, most
+        nonlocal least, each, some, most, noted
         now = machine.current
         least, most = now.min_elements_of_native_stack, now.max_rows_of_native_stack
+        noted = now.min_elements_of_native_function
         each = calls_for_each * now.elements_of_lapack_call
         some = least // (1 + each)
 
@@ -242,6 +243,8 @@ def for_stacks(impl: Callable[..., Any], calls_for_each: int = 0) -> Callable[..
                 size += each * (size // (largest.shape[-2] * largest.shape[-1]))
             if size >= least:
                 return calls.run((x, *others), params, lambda: 0)
+        if x.size >= noted:
+            native.met_large = True
         return impl(x, *others, **params)
 
     return attach(run, impl, calls)

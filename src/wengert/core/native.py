@@ -163,7 +163,11 @@ class LargeCalls:
         if size < self.least or (size < self.grown and not any(np.size(x) == size for x in operands)):
             return self.impl(*operands, **params)
         met_large = True
-        if IS_ON and self.primitive is not None and (self.pays(size, operands, params) if self.is_exact else self.is_native(size)):
+        if (
+            IS_ON
+            and self.primitive is not None
+            and (self.pays(size, operands, params) if self.is_exact else self.is_native(size))
+        ):
             found = run_natively(self.primitive, operands, params)
             if found is not None:
                 return found

@@ -65,7 +65,7 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
         order = sort_reachable(cotangents)
         if has_large or (is_whole and may_pay(order)):
             results = run_outlined(order, cotangents, retain)
-    if has_large and retain:
+    if has_large and (retain or results is not None):  # a program does not tell that arrays are large
         native.met_large = True
     if results is not None:
         native.runs += 1

@@ -78,7 +78,10 @@ def add_known(tape: OutlinedTape, entry: Callable[..., Any], leaves: Sequence[in
         KNOWN.clear()
     last = next(iter(tape.seeds)).primitive
     others = [known for known in KNOWN.get(last, ()) if known.entry is not entry]
-    KNOWN[last] = (KnownTape(MatchWriter(tape).write(leaves), entry, len(tape.order)), *others[: machine.current.max_tapes_alike - 1])
+    KNOWN[last] = (
+        KnownTape(MatchWriter(tape).write(leaves), entry, len(tape.order)),
+        *others[: machine.current.max_tapes_alike - 1],
+    )
 
 
 class MatchWriter:

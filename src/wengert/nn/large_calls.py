@@ -64,7 +64,11 @@ def compiled_if_large(*arrays: str, work: Callable[..., int] = lambda x, *_: x.s
         @wraps(function)
         def run(input: Any, *args: Any, **kwargs: Any) -> Any:
             value = input.value if input.__class__ is Tensor else input
-            if value.__class__ is np.ndarray and native.IS_ON and value.size >= machine.current.min_elements_of_native_function:
+            if (
+                value.__class__ is np.ndarray
+                and native.IS_ON
+                and value.size >= machine.current.min_elements_of_native_function
+            ):
                 count = 1 + len(args)
                 arguments = (input, *args, *defaults[count:])
                 if kwargs:

@@ -16,6 +16,7 @@ from wengert.modes.known_tapes import add_known
 from wengert.modes.outlines import ArrayHolder, OutlinedTape
 from wengert.modes.tape import TapeNode
 
+
 class BackwardProgram:
     """A program, the numbers of the leaves whose cotangents are its results, and its runs on outlined tapes."""
 
@@ -81,7 +82,11 @@ def is_same(x: Any, y: Any) -> bool:
     x, y = np.asarray(x), np.asarray(y)
     if (x.shape, x.dtype) != (y.shape, y.dtype) or (x.strides != y.strides and x.size > 1):
         return False
-    return bool(np.array_equal(x, y, equal_nan=True) and np.array_equal(np.signbit(x), np.signbit(y)) if x.dtype.kind == "f" else x.tobytes() == y.tobytes())
+    return bool(
+        np.array_equal(x, y, equal_nan=True) and np.array_equal(np.signbit(x), np.signbit(y))
+        if x.dtype.kind == "f"
+        else x.tobytes() == y.tobytes()
+    )
 
 
 def pull_again(tape: OutlinedTape, values: Sequence[Any]) -> dict[int, Any]:

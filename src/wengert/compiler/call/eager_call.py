@@ -45,7 +45,6 @@ kept_for_record = machine.kept("max_calls_kept")
 """A decorator: the programs of single operations are kept in memory, for one record."""
 
 
-
 def as_laid_out(value: Any, layout: MemoryLayout | None) -> Any:
     """The array that has a layout, from the contiguous one behind it."""
     if layout is None or layout.axes is None or layout.shape is None:

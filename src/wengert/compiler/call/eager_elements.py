@@ -35,7 +35,6 @@ from wengert.ops.elementwise.arithmetic import subtract
 from wengert.ops.reductions.sums import _sum
 
 
-
 class CallPlan(NamedTuple):
     """What is the same for all calls of a kernel on operands of some shapes, strides and dtypes.
 

@@ -238,7 +238,11 @@ class Part:
             given.append(Input(node.spec))
             return given[-1]
         single, order, axes = order_axes(node.shape, strides, node.dtype.itemsize)
-        shape = node.shape if single is None else tuple([1 if not s else n for n, s in zip(node.shape, strides, strict=True)])
+        shape = (
+            node.shape
+            if single is None
+            else tuple([1 if not s else n for n, s in zip(node.shape, strides, strict=True)])
+        )
         stored = Input(Spec(shape if order is None else tuple([shape[k] for k in order]), node.dtype))
         given.append(stored)
         value = Symbol(stored) if order is None else transpose(Symbol(stored), axes)

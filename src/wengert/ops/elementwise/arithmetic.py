@@ -93,7 +93,11 @@ divide_live = elementwise(
 )
 """t / y, but zero wherever t is zero: for derivatives t / y whose y may vanish."""
 multiply_live = elementwise(
-    "multiply_live", _multiply_live, lambda t, y: multiply_live(t, y), lambda t, x: t * x, facts=PRODUCT._replace(exact=True)
+    "multiply_live",
+    _multiply_live,
+    lambda t, y: multiply_live(t, y),
+    lambda t, x: t * x,
+    facts=PRODUCT._replace(exact=True),
 )
 """t * y, but zero wherever t is zero: for derivatives t * y whose y may be infinite."""
 

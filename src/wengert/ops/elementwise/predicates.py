@@ -41,9 +41,15 @@ less = nondifferentiable("less", np.less, 2, reason=TRUTH, facts=CHEAP)
 less_equal = nondifferentiable("less_equal", np.less_equal, 2, reason=TRUTH, facts=CHEAP)
 greater = nondifferentiable("greater", np.greater, 2, reason=TRUTH, facts=CHEAP)
 greater_equal = nondifferentiable("greater_equal", np.greater_equal, 2, reason=TRUTH, facts=CHEAP)
-logical_and = nondifferentiable("logical_and", np.logical_and, 2, reason=TRUTH, facts=Facts(commutative=True, cost=1, exact=True))
-logical_or = nondifferentiable("logical_or", np.logical_or, 2, reason=TRUTH, facts=Facts(commutative=True, cost=1, exact=True))
-logical_xor = nondifferentiable("logical_xor", np.logical_xor, 2, reason=TRUTH, facts=Facts(commutative=True, exact=True))
+logical_and = nondifferentiable(
+    "logical_and", np.logical_and, 2, reason=TRUTH, facts=Facts(commutative=True, cost=1, exact=True)
+)
+logical_or = nondifferentiable(
+    "logical_or", np.logical_or, 2, reason=TRUTH, facts=Facts(commutative=True, cost=1, exact=True)
+)
+logical_xor = nondifferentiable(
+    "logical_xor", np.logical_xor, 2, reason=TRUTH, facts=Facts(commutative=True, exact=True)
+)
 logical_not = nondifferentiable("logical_not", np.logical_not, reason=TRUTH, facts=CHEAP)
 isnan = nondifferentiable("isnan", np.isnan, reason=TRUTH, facts=POINTS)
 isinf = nondifferentiable("isinf", np.isinf, reason=TRUTH, facts=POINTS)
@@ -57,7 +63,9 @@ iscomplex = implements(np.iscomplex)(nondifferentiable("iscomplex", np.iscomplex
 bitwise_and = nondifferentiable(
     "bitwise_and", np.bitwise_and, 2, domain=None, reason=BITS, facts=Facts(commutative=True, exact=True)
 )
-bitwise_or = nondifferentiable("bitwise_or", np.bitwise_or, 2, domain=None, reason=BITS, facts=Facts(commutative=True, exact=True))
+bitwise_or = nondifferentiable(
+    "bitwise_or", np.bitwise_or, 2, domain=None, reason=BITS, facts=Facts(commutative=True, exact=True)
+)
 bitwise_xor = nondifferentiable(
     "bitwise_xor", np.bitwise_xor, 2, domain=None, reason=BITS, facts=Facts(commutative=True, exact=True)
 )

@@ -43,7 +43,12 @@ _astype_discrete = nondifferentiable(
     facts=MOVES,
 )
 _copy = linear(
-    "copy", np.copy, lambda t: t, batch=keep_params, cases=(case((2, 3)), case(())), facts=Facts(moves=True, cost=0, exact=True)
+    "copy",
+    np.copy,
+    lambda t: t,
+    batch=keep_params,
+    cases=(case((2, 3)), case(())),
+    facts=Facts(moves=True, cost=0, exact=True),
 )
 _to_device = linear(
     "to_device",

@@ -25,8 +25,8 @@ from wengert.ops.elementwise.complex_numbers import absolute, sign
 from wengert.ops.elementwise.exponential import exp, log, sigmoid, softplus
 from wengert.ops.elementwise.predicates import equal, logical_and, logical_or, not_equal
 from wengert.ops.reductions import sums
-from wengert.ops.reductions.short_rows import add_along
 from wengert.ops.reductions.axes import Axis, axes_of
+from wengert.ops.reductions.short_rows import add_along
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_arrays, reshape
 from wengert.ops.special.scipy_functions import constants_for, of_scipy

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from wengert.core import parallel
-from wengert.core.parallel import LARGE
+
+LARGE = machine.current.min_elements_shared
 
 
 @pytest.fixture

@@ -91,8 +91,8 @@ def for_casts(impl: Callable[..., Any]) -> Callable[..., Any]:
 def for_reductions(impl: Callable[..., Any], facts: Facts = NO_FACTS, size: str = "") -> Callable[..., Any]:
     """The implementation of a reduction of one array, with programs for large ones.
 
-    `size` is the field of the record that says from how many elements an array is large: that of extremes or of sums, if
-    it is not given. Small arrays are frequent here, so the function is written with the parameters of `impl`, as in
+    `size` is the field of the record that says from how many elements an array is large: that of extremes or of sums,
+    if it is not given. Small arrays are frequent here, so the function is written with the parameters of `impl`, as in
     `primitive.py`.
     """
     calls = LargeSignatures(impl, facts.exact)

@@ -9,8 +9,8 @@ changes a bit of its results, so there are two rules:
 - An *exact* operation (`Facts.exact`: arithmetic, comparisons, choices, moves) has the same bits in NumPy and in native
   code. NumPy runs its large calls until it has spent as much time on them as a compiler would take, by the number of
   elements. From then on a vector kernel runs them, or, where programs have shapes (`LargeSignatures`), a program.
-- Any other operation is native from the first call on, or never: that follows from the operation, the dtypes, the layout
-  and the size alone. These sizes are fields of the order of additions (`machine/order.py`).
+- Any other operation is native from the first call on, or never: that follows from the operation, the dtypes, the
+  layout and the size alone. These sizes are fields of the order of additions (`machine/order.py`).
 
 `WENGERT_EAGER_KERNELS=0` leaves everything to NumPy. The compiler is imported when it is first needed; NumPy runs what
 has no program.
@@ -128,8 +128,8 @@ def compile_time(operations: int) -> int:
 class LargeCalls:
     """The large calls of an elementwise operation.
 
-    `impl` is NumPy's, and `is_exact` says that a kernel has the same bits: then `nanoseconds` are what NumPy takes for an
-    element, and `spent` is the time so far for each combination of dtypes, which has a kernel of its own. A large call
+    `impl` is NumPy's, and `is_exact` says that a kernel has the same bits: then `nanoseconds` are what NumPy takes for
+    an element, and `spent` is the time so far for each combination of dtypes, which has a kernel of its own. A large call
     has at least `least` elements, or `grown` where the result has more elements than each operand.
     """
 

@@ -3,8 +3,7 @@
     solve_ivp(wg.compile(f), ...)
 
 A first call costs less by SciPy than by a compiler, which takes a second, and native steps round in another way than
-SciPy's. So the program says which of them it wants, and not how often it has run. A function that cannot be traced stays
-with SciPy.
+SciPy's. So the program says which of them it wants, and not how often it has run.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
     def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5): ...
 
 One after the other, the operations of a normalisation read and write whole arrays, forward and backward. Compiled, they
-are one loop over rows, and one node of the tape. A program has the shapes of its arguments, and bits of its own: sums in
-another order, other functions. So it runs from the first call on where arrays are so large that this pays, or never. In
-traces and other modes, the function runs as it is written.
+are one loop over rows, and one node of the tape. A program has the shapes of its arguments, and bits of its own: sums
+in another order, other functions. So it runs from the first call on where arrays are so large that this pays, or never.
+In traces and other modes, the function runs as it is written.
 """
 
 from __future__ import annotations

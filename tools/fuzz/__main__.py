@@ -24,9 +24,7 @@ def options() -> argparse.Namespace:
     parser.add_argument(
         "--machines", action="store_true", help="programs of gathers and scatters, on shrunken machines"
     )
-    parser.add_argument(
-        "--vectors", action="store_true", help="on machines: the same bits for all widths of vectors, too"
-    )
+    parser.add_argument("--large", action="store_true", help="programs with 10^4 to 10^6 elements an array, on threads")
     parser.add_argument("--no-shrink", action="store_true", help="print failing programs as they are")
     return parser.parse_args()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wengert.compiler.forms.lowering import MatrixFunction
 from wengert.compiler.small_matrices import eigenvalues, elimination, reflections, triangles
+from wengert.core import machine
 from wengert.graph.ir import Operation
 
 
@@ -87,5 +88,5 @@ EIGH = MatrixFunction(
     eigenvalues.write_eigh,
     eigh_flops,
     may_fail=lambda node: order(node) > 1,
-    vectors=lambda node: 2 if order(node) <= 5 else 1,  # two of larger ones gain a tenth, but take long to compile
+    vectors=lambda node: 2 if order(node) <= machine.current.max_order_of_two_vectors_of_eigenvalues else 1,
 )

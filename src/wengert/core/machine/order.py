@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from wengert.core.machine.order_costs import CostFields
+from wengert.core.machine.order_devices import DeviceOrderFields
+
 
 @dataclass(frozen=True, eq=False)
-class OrderFields:
+class OrderFields(CostFields, DeviceOrderFields):
     """The order of additions."""
 
     sum_pieces: int = 32
@@ -113,6 +116,20 @@ class OrderFields:
     """Bytes of the vectors of the processor from which large products and factorisations are native: processors with
     shorter ones have no fused multiply-adds, and BLAS is faster on them.
     """
+    max_terms_of_fused_product: int = 32
+    """Terms of a product of two real matrices that becomes multiplications and sums, which fuse with other operations:
+    for larger ones, there are functions of their own.
+    """
+    max_terms_of_fused_stacked_product: int = 512
+    """The same for complex matrices, which have no such functions, and for matrices in stacks, where lanes are
+    neighbours.
+    """
+    max_columns_of_fused_tall_product: int = 16
+    """Columns of tall matrices whose product becomes multiplications and sums."""
+    min_rows_of_fused_tall_product: int = 64
+    """Rows of the shortest matrix that is tall."""
+    max_elements_of_unrolled_small_matrix: int = 9
+    """Elements of a matrix that is multiplied with a long array, or consists of long sums, element by element."""
     narrow_product_sums: int = 8
     """Rows of a narrow transposed matrix that are added to sums of their own, in a product with a vector."""
     max_vectors_of_narrow_product: int = 4
@@ -147,6 +164,10 @@ class OrderFields:
     """Bytes of signals and cotangents that a block of filters reads before the lanes of its sums are added up: they
     stay in the first cache.
     """
+    max_filters_of_sum_block: int = 8
+    """Filters of such a block, each with sums of its own for all taps."""
+    min_positions_of_filter_strip: int = 4
+    """Rows of signals up to which a block that reads too much is not cut further: each has an end of its own."""
     filter_sum_registers: int = 32
     """Registers of the processor by which the filters of such a block are counted, whatever it has."""
     products_per_cycle: float = 2.0
@@ -224,6 +245,11 @@ class OrderFields:
 
     max_unrolled_terms: int = 8
     """Terms of a reduction that is written out, term by term; longer ones are loops, with lanes."""
+    max_elements_of_unrolled_reduction: int = 1000
+    """Elements that are computed for one element of a reduction which is written out, with those of reductions within
+    it: sums of sums of sums would be as many as there are terms of all of them. With more, the terms are stored first,
+    by a loop of their own, which costs one read and write for each.
+    """
     min_elements_per_updated_element: int = 16
     """Elements of an array for each that is written, from which an update is made in memory; in smaller ones, every
     element is computed anew, in the loops that read it.
@@ -277,6 +303,8 @@ class OrderFields:
     """Rows and columns of matrices of which two vectors run at once: two of larger ones do not fit into the registers.
     As many lanes are added up side by side.
     """
+    max_order_of_two_vectors_of_eigenvalues: int = 5
+    """The same for eigenvalues: two vectors of larger ones gain a tenth, but take long to compile."""
     max_operations_of_small_matrix: int = 1700
     """Scalar operations of a function of one small matrix that is written out: LLVM's time is proportional to them."""
     min_queries_of_blocked_attention: int = 16
@@ -478,6 +506,10 @@ class OrderFields:
     """Bytes of the columns of windows that are made at once, for as many signals of a batch as fit: what is larger
     leaves the caches, and takes memory. Gradients of kernels are added up block by block.
     """
+    max_elements_of_chosen_window: int = 32
+    """Elements of windows whose largest ones are chosen one by one, each by a comparison; NumPy runs larger ones."""
+    max_elements_of_folded_window: int = 100
+    """Elements of windows that are folded one by one, as slices: LLVM's time is proportional to them."""
     operations_of_window_element: int = 4
     """Scalar operations that take as long as NumPy's on one element of a window; with them, windows reach the
     operations from which native code runs them.

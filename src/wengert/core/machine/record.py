@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from wengert.core.machine.devices import DeviceFields
 from wengert.core.machine.distributed import DistributedFields
 from wengert.core.machine.explain import ExplainFields
+from wengert.core.machine.export import ExportFields
 from wengert.core.machine.kernels import KernelFields
+from wengert.core.machine.memory import MemoryFields
 from wengert.core.machine.operations import OperationFields
 from wengert.core.machine.order import OrderFields
 from wengert.core.machine.products import ProductFields
@@ -20,9 +23,12 @@ from wengert.core.machine.warm import WarmFields
 
 @dataclass(frozen=True, eq=False)
 class Machine(
+    DeviceFields,
     DistributedFields,
     ExplainFields,
+    ExportFields,
     KernelFields,
+    MemoryFields,
     OperationFields,
     OrderFields,
     ProductFields,

@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 import pytest
 
-from wengert.core import parallel
+from wengert.core import machine, parallel
 
 LARGE = machine.current.min_elements_shared
 

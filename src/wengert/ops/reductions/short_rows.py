@@ -14,6 +14,7 @@ from wengert.core import machine
 
 LONGEST = 7
 """The most numbers that `np.add.reduce` adds one after the other; of more, it adds eight parts side by side."""
+ADD: Callable[..., Any] = np.add.reduce
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
@@ -36,7 +37,7 @@ def add_along(x: Any, axis: tuple[int, ...], keepdims: bool = False) -> Any:
     array([3., 3.])
     """
     if not has_short_rows(x, axis):
-        return np.add.reduce(x, axis, None, None, keepdims)
+        return ADD(x, axis, None, None, keepdims)
     return _fold(np.add, x[..., 0] + x.dtype.type(0.0), x, keepdims)
 
 

@@ -1,4 +1,4 @@
-"""Reductions, sorting and stacks of matrices are programs for large arrays; sorting and extremes if shapes come again."""
+"""Reductions, sorting and stacks of matrices are programs where arrays are large."""
 
 from __future__ import annotations
 

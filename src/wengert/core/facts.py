@@ -27,9 +27,9 @@ class Facts(NamedTuple):
     tests_points: bool = False
     """It is true, or false, only at single points: `equal`, `isnan`."""
     exact: bool = False
-    """It is arithmetic that is rounded once, a comparison, or a choice: all of its implementations have the same bits, so
-    one may take the place of another at any time. Sums, products of matrices and functions such as `exp` are not exact,
-    nor are additions at a key that has one index twice.
+    """It is arithmetic that is rounded once, a comparison, or a choice: all implementations have the same bits, so one
+    may take the place of another at any time. Sums, products of matrices and functions such as `exp` are not exact, nor
+    are additions at a key that has one index twice.
     """
 
 

@@ -59,8 +59,6 @@ native_call: Aspect[NativeCall] = Aspect(
 
 met_large = False
 """Whether an operation has met a large array since the last backward pass, so that the next one looks for some."""
-runs = 0
-"""How often operations and backward passes have run native code."""
 
 
 def natively(
@@ -90,9 +88,8 @@ def natively(
 
 def run_natively(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     """The result of native code; None where there is none."""
-    global met_large, runs
+    global met_large
     met_large = True
-    runs += 1
     if not IS_ON:
         return None
     try:
@@ -129,8 +126,8 @@ class LargeCalls:
     """The large calls of an elementwise operation.
 
     `impl` is NumPy's, and `is_exact` says that a kernel has the same bits: then `nanoseconds` are what NumPy takes for
-    an element, and `spent` is the time so far for each combination of dtypes, which has a kernel of its own. A large call
-    has at least `least` elements, or `grown` where the result has more elements than each operand.
+    an element, and `spent` is the time so far for each combination of dtypes, which has a kernel of its own. A large
+    call has at least `least` elements, or `grown` where the result has more elements than each operand.
     """
 
     __slots__ = ("grown", "impl", "is_cheap", "is_exact", "least", "nanoseconds", "primitive", "spent")

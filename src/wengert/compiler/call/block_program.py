@@ -22,8 +22,6 @@ from wengert.graph.graph import Graph
 from wengert.graph.ir import Node
 
 RUN_BLOCKS = "wengert.run_blocks"
-SHORTER = (1, 4, 16, 64)
-"""A block is at most as long as a row: these parts of a usual one are tried."""
 HEAD, FIELDS = 4, 3
 """The entries of the table before the arrays (the extents, and the status), and those of each array: the object, and
 the bytes between rows, along two axes.
@@ -70,7 +68,9 @@ def can_run_blocks() -> bool:
 def block_of(length: int) -> int | None:
     """The number of elements of a block, for rows of this length: the one that costs least; None for short rows."""
     now = machine.current
-    sizes = [max(now.elements_of_block // part, 1) for part in SHORTER]
+    sizes = [now.elements_of_block]
+    while sizes[-1] // 4 >= now.elements_of_shortest_block:
+        sizes.append(sizes[-1] // 4)
     cost = lambda size: count_blocks(length, size) * (size + now.elements_of_block_call)
     return min([size for size in sizes if size <= length], key=cost, default=None)
 

@@ -109,6 +109,8 @@ class WarmFields:
 
     elements_of_block: int = 2048
     """Elements of a block of a kernel: a few microseconds of work, and all arrays of a block fit in the first cache."""
+    elements_of_shortest_block: int = 32
+    """Elements of the shortest block, for short rows; a block is a quarter of the next longer one."""
     elements_of_block_call: int = 24
     """Elements that take as long as the call of a block."""
     operations_of_block_element: int = 24

@@ -238,11 +238,9 @@ class Part:
             given.append(Input(node.spec))
             return given[-1]
         single, order, axes = order_axes(node.shape, strides, node.dtype.itemsize)
-        shape = (
-            node.shape
-            if single is None
-            else tuple([1 if not s else n for n, s in zip(node.shape, strides, strict=True)])
-        )
+        shape = node.shape
+        if single is not None:  # one element along broadcast axes
+            shape = tuple([n if step else 1 for n, step in zip(shape, strides, strict=True)])
         stored = Input(Spec(shape if order is None else tuple([shape[k] for k in order]), node.dtype))
         given.append(stored)
         value = Symbol(stored) if order is None else transpose(Symbol(stored), axes)
@@ -280,7 +278,7 @@ class PartedWriter:
         given = [f"i{k}" for k in range(len(graph.inputs))]
         self.names |= dict(zip(graph.inputs, given, strict=True))
         wanted = parts.find_read()
-        by_stage: dict[int, list[Node]] = defaultdict(list)
+        by_stage: dict[int, list[Operation]] = defaultdict(list)
         for node in graph.operations:
             if node in wanted and node not in parts.native and node not in parts.values:
                 by_stage[parts.stages[node]].append(node)
@@ -290,7 +288,7 @@ class PartedWriter:
                 self.write_part(stage)
                 self.forget(last.get((stage, None), ()))
             for node in by_stage[stage]:
-                self.write_eager(node)  # type: ignore[arg-type]  # operations
+                self.write_eager(node)
                 self.forget(last.get((stage, node), ()))
         checks = [self.check(node) for node in graph.inputs if node not in self.read_by_parts and node in wanted]
         results = "".join([f"{self.value(y)}, " for y in graph.outputs])
@@ -300,19 +298,19 @@ class PartedWriter:
         run: Callable[..., Any] = self.constants.pop("run")
         return np.errstate(all="ignore")(run)
 
-    def find_last_uses(self, by_stage: dict[int, list[Node]]) -> dict[tuple[int, Any], list[Node]]:
+    def find_last_uses(self, by_stage: dict[int, list[Operation]]) -> dict[tuple[int, Any], list[Node]]:
         """The values that are not needed any more after a part, or after an eager operation, of a stage."""
         last: dict[Node, tuple[int, Any]] = {}
         for stage in sorted({*self.parts.parts, *by_stage}):
             if stage in self.parts.parts:
                 last |= dict.fromkeys(self.parts.parts[stage].inputs, (stage, None))
             for node in by_stage[stage]:
-                last |= dict.fromkeys(node.args, (stage, node))  # type: ignore[attr-defined]  # operations
-        found = defaultdict(list)
+                last |= dict.fromkeys(node.args, (stage, node))
+        found: dict[tuple[int, Any], list[Node]] = defaultdict(list)
         kept = {*self.parts.graph.outputs, *self.parts.graph.inputs}
-        for node, place in last.items():
-            if isinstance(node, Operation) and node not in kept and node not in self.parts.values:
-                found[place].append(node)
+        for value, place in last.items():
+            if isinstance(value, Operation) and value not in kept and value not in self.parts.values:
+                found[place].append(value)
         return found
 
     def forget(self, nodes: Iterable[Node]) -> None:

@@ -59,12 +59,16 @@ def _count_rows(t: np.ndarray, key: Any, shape: tuple[int, ...]) -> np.ndarray |
     if not isinstance(key, tuple) or len(key) != 1 or not _selects_rows(key):
         return None
     (index,), width = key, math.prod(shape[1:])
-    if index.size and not (-shape[0] <= index.min() and index.max() < shape[0]):
+    least = index.min(initial=0)
+    if least < -shape[0] or index.max(initial=-1) >= shape[0]:
         return None
-    flat = np.where(index < 0, index + shape[0], index).reshape(-1)
+    index = (index if least >= 0 else np.where(index < 0, index + shape[0], index)).reshape(-1)
+    if 1 < width <= machine.current.max_columns_scattered_alone:
+        columns = t.reshape(-1, width).T
+        return np.stack([np.bincount(index, column, shape[0]) for column in columns], axis=-1).reshape(shape)
     if width != 1:
-        flat = (flat[:, None] * width + np.arange(width)).reshape(-1)
-    return np.bincount(flat, t.reshape(-1), math.prod(shape)).reshape(shape)
+        index = (index[:, None] * width + np.arange(width)).reshape(-1)
+    return np.bincount(index, t.reshape(-1), math.prod(shape)).reshape(shape)
 
 
 def _selects_rows(key: Any) -> bool:

@@ -1,6 +1,7 @@
-"""Sums and extremes along short rows, column by column: NumPy's inner loops along them take long to begin.
+"""Sums and extremes along short rows, and sums of columns, where NumPy's inner loops take long to begin.
 
-The bits are those of NumPy, which adds fewer than eight numbers one after the other, to zero.
+The bits are those of NumPy, which adds fewer than eight numbers one after the other, to zero. It adds rows to each other
+in the same way, as `np.einsum` does, in a quarter to the whole of the time.
 """
 
 from __future__ import annotations
@@ -30,14 +31,31 @@ def has_short_rows(x: Any, axis: tuple[int, ...]) -> bool:
     )
 
 
+def adds_rows(x: Any, axis: tuple[int, ...]) -> bool:
+    """Whether many neighbouring rows are added to each other."""
+    return (
+        x.size >= machine.current.min_elements_of_short_rows
+        and x.__class__ is np.ndarray
+        and x.ndim > 1
+        and x.shape[-1] > 1
+        and axis == tuple(range(x.ndim - 1))
+        and x.dtype in FLOATS
+        and x.flags.c_contiguous
+    )
+
+
 def add_along(x: Any, axis: tuple[int, ...], keepdims: bool = False) -> Any:
     """The sums of `np.add.reduce`.
 
     >>> add_along(np.ones((200, 3)), (1,))[:2]
     array([3., 3.])
     """
+    if adds_rows(x, axis):
+        out = np.einsum("ij->j", x.reshape(-1, x.shape[-1]))
+        if np.isfinite(out).all():
+            return out.reshape((1,) * len(axis) + out.shape) if keepdims else out
     if not has_short_rows(x, axis):
-        return ADD(x, axis, None, None, keepdims)
+        return ADD(x, axis, None, None, keepdims)  # which warns of what is not finite
     return _fold(np.add, x[..., 0] + x.dtype.type(0.0), x, keepdims)
 
 

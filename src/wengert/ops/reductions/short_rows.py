@@ -1,7 +1,7 @@
 """Sums and extremes along short rows, and sums of columns, where NumPy's inner loops take long to begin.
 
-The bits are those of NumPy, which adds fewer than eight numbers one after the other, to zero. It adds rows to each other
-in the same way, as `np.einsum` does, in a quarter to the whole of the time.
+The bits are those of NumPy, which adds fewer than eight numbers one after the other, to zero. It adds rows to each
+other in the same way, as `np.einsum` does, in a quarter to the whole of the time.
 """
 
 from __future__ import annotations

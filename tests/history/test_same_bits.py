@@ -11,7 +11,7 @@ import sys
 
 import numpy as np
 import pytest
-from tests.history.programs import PROGRAMS, gradients
+from tests.history.eager_programs import PROGRAMS, gradients
 from tests.sampling import each
 
 import wengert as wg
@@ -20,6 +20,7 @@ from wengert.compiler.call.exact_parts import EXACT_KINDS
 from wengert.core import machine
 from wengert.core.native import LargeCalls, native_call
 from wengert.core.primitive import TABLE, plain_impl
+from wengert.ops.signal.windows import sliding_windows, window_pick, window_place, window_spread, window_sum
 
 SIZES = (50, 3_000, 20_000)
 CALLS = 12
@@ -65,7 +66,7 @@ def test_programs_take_over_in_these_tests():
 SCRIPT = """
 import hashlib
 import os
-from tests.history.programs import PROGRAMS, gradients
+from tests.history.eager_programs import PROGRAMS, gradients
 from wengert.core import machine
 
 with machine.using(**{fields}):
@@ -167,6 +168,22 @@ def test_extremes_orders_and_reads_have_the_same_bits_in_native_code(kind):
         with machine.using(**WARM_SOON):
             for _ in range(CALLS):
                 assert_same_bits(np.asarray(call()), once)
+
+
+@pytest.mark.parametrize("size", [(2, 2), (3, 3), (2, 3)])
+@pytest.mark.parametrize("stride", [(1, 1), (2, 2), (3, 2)])
+def test_windows_have_the_same_bits_in_native_code(size, stride):
+    x = RNG.normal(size=(2, 3, 12, 11)).round(1)
+    given = sliding_windows((12, 11), size, stride, (1, 1))
+    t = RNG.normal(size=window_sum(x, windows=given).shape)
+    calls = [
+        lambda x, t: window_pick(x, 1.5 * x, windows=given),
+        lambda x, t: window_place(1.1 * t, x, windows=given),
+        lambda x, t: window_sum(1.1 * x, windows=given),
+        lambda x, t: window_spread(1.1 * t, windows=given, lengths=(12, 11)),
+    ]
+    for call in calls:
+        assert_same_bits(wg.compile(call)(x, t), call(x, t))
 
 
 def test_only_numbers_that_are_rounded_once_are_exact():

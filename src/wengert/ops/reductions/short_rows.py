@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core import machine
+from wengert.core import machine, native
 
 LONGEST = 7
 """The most numbers that `np.add.reduce` adds one after the other; of more, it adds eight parts side by side."""
@@ -19,10 +19,29 @@ ADD: Callable[..., Any] = np.add.reduce
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
+class Limits:
+    """Sizes of the machine record that every sum asks for.
+
+    From `rows` elements on rows are added here, and from `large` on the next backward pass is told of a large array.
+    """
+
+    rows = large = 0
+
+    def read_record(self) -> None:
+        """Read them."""
+        now = machine.current
+        self.rows, self.large = now.min_elements_of_short_rows, now.min_elements_of_native_function
+
+
+LIMITS = Limits()
+machine.on_change(LIMITS.read_record)
+LIMITS.read_record()
+
+
 def has_short_rows(x: Any, axis: tuple[int, ...]) -> bool:
     """Whether an array has many short rows, along which it is reduced."""
     return (
-        x.size >= machine.current.min_elements_of_short_rows
+        x.size >= LIMITS.rows
         and x.__class__ is np.ndarray
         and x.ndim > 1
         and 1 <= x.shape[-1] <= LONGEST
@@ -34,8 +53,7 @@ def has_short_rows(x: Any, axis: tuple[int, ...]) -> bool:
 def adds_rows(x: Any, axis: tuple[int, ...]) -> bool:
     """Whether many neighbouring rows are added to each other."""
     return (
-        x.size >= machine.current.min_elements_of_short_rows
-        and x.__class__ is np.ndarray
+        x.__class__ is np.ndarray
         and x.ndim > 1
         and x.shape[-1] > 1
         and axis == tuple(range(x.ndim - 1))
@@ -50,6 +68,10 @@ def add_along(x: Any, axis: tuple[int, ...], keepdims: bool = False) -> Any:
     >>> add_along(np.ones((200, 3)), (1,))[:2]
     array([3., 3.])
     """
+    if x.size < LIMITS.rows:
+        return ADD(x, axis, None, None, keepdims)
+    if x.size >= LIMITS.large:
+        native.met_large = True
     if adds_rows(x, axis):
         out = np.einsum("ij->j", x.reshape(-1, x.shape[-1]))
         if np.isfinite(out).all():

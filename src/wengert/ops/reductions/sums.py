@@ -56,7 +56,7 @@ def _stretch(t: Any, shape: tuple[int, ...], axis: tuple[int, ...], keepdims: bo
 
 _sum = linear(
     "sum",
-    for_reductions(lambda x, axis, keepdims: add_along(x, axis, keepdims)),
+    for_reductions(add_along),
     lambda t, x_spec, axis, keepdims: _stretch(t, x_spec.shape, axis, keepdims),
     batch=shift_axes,
     cases=(*CASES, EMPTY),

@@ -41,6 +41,36 @@ class OrderFields(CostFields, DeviceOrderFields, RoutineOrderFields):
     sum_bytes: int = 64
     """Bytes of the vector whose lanes are added up side by side in a sum, whatever vectors the processor has."""
 
+    # Eager code: which calls are native from the first one on, because native code has bits of its own
+
+    min_elements_of_native_function: int = 1 << 13
+    """Elements from which native code computes functions in eager code, from the first call on: it takes half of
+    NumPy's time for them, and some tens of milliseconds once to compile (the disk cache has it then).
+    """
+    min_elements_of_native_wide_function: int = 1 << 17
+    """The same for functions that NumPy computes with vectors of 64 bytes: on one core kernels take 1 to 4 times as
+    long, and they only gain by the cores that they run on.
+    """
+    min_elements_of_native_rows: int = 1 << 16
+    """Elements from which programs compute functions of rows in eager code, such as softmax, and compositions, such as
+    normalisations, from the first call on: there is a program for each shape, which takes as long to compile as NumPy
+    takes for some hundred calls.
+    """
+    min_elements_of_native_sum: int = 1 << 22
+    """The same for sums, with what NumPy takes to begin its inner loops: some milliseconds."""
+    min_indices_of_native_addition: int = 1 << 14
+    """Elements of the last array of a key at which a program adds, from the first call on: a millisecond in NumPy."""
+    min_elements_of_native_stack: int = 1 << 14
+    """The same for operations on stacks of small matrices, with what Python takes to call LAPACK: milliseconds."""
+    max_rows_of_native_stack: int = 32
+    """Rows of the matrices of such stacks: LAPACK is as fast for larger ones."""
+    elements_of_lapack_call: int = 192
+    """Elements of matrices for which a stack counts more where Python calls LAPACK for each of them."""
+    min_operations_of_native_call: int = 1 << 20
+    """Scalar operations of convolutions and windows from which they are native: some hundred microseconds in NumPy."""
+    min_rows_of_native_factors: int = 16
+    """Rows of one matrix from which native code factors it in compiled code: LAPACK is slower then."""
+
     # What the loops of compiled programs are. A sum has its lanes along the axis in which most of what its loop reads
     # are neighbours, and its pieces and accumulators depend on the work of the loop: so whatever decides what is
     # computed in which loop decides the order.
@@ -122,6 +152,12 @@ class OrderFields(CostFields, DeviceOrderFields, RoutineOrderFields):
     """
     max_operations_of_iterated_element: int = 1 << 16
     """Scalar operations of all steps of one element in registers: a kernel cannot be interrupted."""
+    min_bytes_of_written_out_loop: int = 1 << 20
+    """Bytes of a state from which the steps of a loop are written out, if they are elementwise: arrays beyond the cache
+    would be read and written at every step, which takes longer than a few operations.
+    """
+    max_operations_of_written_out_loops: int = 1500
+    """Operations of all steps of the loops that are written out: a second to compile. With more, they stay loops."""
     max_order_of_small_matrix: int = 8
     """Rows and columns of matrices whose functions are written out in kernels; LAPACK has larger ones."""
     max_order_of_small_triangle: int = 11

@@ -157,4 +157,4 @@ def _apply(x: Any, key: Any, f: Callable[[Any], Any]) -> Any:
 def _numbers(index: Any) -> np.ndarray | None:
     """The numbers of an index, whatever the mode of the value; None where they are not known, or differ in a batch."""
     plain = bottom_array(index)
-    return plain if isinstance(plain, np.ndarray | np.generic) and plain.shape == index.shape else None
+    return np.asarray(plain) if isinstance(plain, np.ndarray | np.generic) and plain.shape == index.shape else None

@@ -221,7 +221,8 @@ def batch_gather(primitive: Primitive, values: Sequence[Any], mine: Sequence[boo
     if mine[0]:
         key, indices = add_row_index(key, indices, moving, n, axes.block)
         return move_key_axes(primitive.op(x, *indices, key=key), axes, back=True)
-    spread = Index(tuple([Hole.ARRAY if isinstance(part, Hole) else part for part in key.key]), key.repeats)
+    # Examples may select the same element of x, even if each selects it once.
+    spread = Index(tuple([Hole.ARRAY if isinstance(part, Hole) else part for part in key.key]), True)
     out = primitive.op(x, *align_axes(indices, moving, axes.block), key=spread)
     return moveaxis(out, axes.start, 0) if axes.start else out
 

@@ -117,7 +117,8 @@ class Schedule:
         graph = self.graph
         plain = {node: form_of(node, ()) for node in graph.nodes}
         elements = sum(scalar_operations(node) for node in graph.operations if plain[node] is not Form.VIEW)
-        elements += sum(node.size for node in graph.outputs if plain[node] is Form.VIEW)  # which are stored
+        stored = {*graph.outputs, *[node.args[0] for node in graph.operations if plain[node] is Form.GATHER]}
+        elements += sum(node.size for node in stored if plain[node] is Form.VIEW)
         is_short = elements <= machine.current.max_operations_of_unrolled_program
         if is_short and not any(plain[node] in OUTSIDE for node in graph.operations):
             self.is_tiny = True

@@ -13,6 +13,12 @@ class OperationFields:
     """Elements from which a choice between a value and zero is computed on bits: NumPy branches at each element, which
     costs more.
     """
+    min_elements_of_short_rows: int = 256
+    """Elements of an array from which short rows are added column by column, and rows to each other by `np.einsum`, in
+    a tenth to a half of the time.
+    """
+    max_columns_scattered_alone: int = 8
+    """Columns of rows that are added at indices column by column; of more, the indices of all elements are computed."""
     min_elements_of_flat_scatter: int = 64
     """Elements from which additions at indices are made in a flat array: `np.add.at` is fast there, but the indices
     must be computed.

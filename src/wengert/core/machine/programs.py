@@ -46,6 +46,8 @@ class ProgramFields:
     """Lines that a kernel counts for which shares its function with others."""
     max_bytes_of_copied_operand: int = 1 << 15
     """Bytes of an operand that is copied for Python: that is faster than to find out whether Python kept it."""
+    max_tried_native_entries: int = 4
+    """Native entries of a function that are tried, from the last one on, before its arguments are examined."""
     max_values_of_native_entry: int = 1024
     """Arguments and results of a native entry, with their containers, which are on the stack; other calls are by
     `ctypes`.

@@ -227,7 +227,7 @@ def update_in_order(x: Any, offsets: Any, v: Any, update: str) -> Any:
     """A vector x whose elements at `offsets` are updated by all values v that meet them, in order."""
     order = argsort(offsets, kind="stable")
     offsets, v = gather(offsets, order, key=PERMUTED), gather(v, order, key=PERMUTED)
-    first = concatenate([np.ones(1, bool), not_equal(offsets[1:], offsets[:-1])])
+    first = concatenate([numpy_of(offsets).ones(1, bool), not_equal(offsets[1:], offsets[:-1])])
     before = running(gather(x, offsets, key=REPEATED), v, first, update=update)
     return _set_at(x, UPDATES[update](before, v), offsets, key=REPEATED, reuse=False)
 

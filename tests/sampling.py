@@ -39,9 +39,9 @@ from tools import import_graph
 
 ROOT = Path(__file__).parent.parent
 COSTS = Path(__file__).parent / "costs.txt"
-SECONDS = 0.3
+SECONDS = 0.2
 """Processor time of one test function in a sample."""
-RARELY = 5
+RARELY = 8
 """A slow test that cannot be divided is in one of so many samples."""
 QUICK = 0.2
 """Seconds; what takes less is not listed in `costs.txt`."""

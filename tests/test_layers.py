@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import subprocess
-import sys
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from tests.fresh_python import run_python
 from tests.sampling import by_operation
 
 PACKAGE = Path(__file__).parent.parent / "src" / "wengert"
@@ -135,9 +134,7 @@ def test_the_test_can_fail():
 
 def test_import_leaves_heavy_parts_alone():
     code = "import sys, wengert; print([m for m in ('llvmlite', 'scipy', 'rich', 'torch', 'jax') if m in sys.modules])"
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
-    )
+    assert run_python(code).stdout.strip() == "[]"
 
 
 def test_a_first_trace_leaves_heavy_parts_alone():
@@ -153,6 +150,4 @@ wg.trace(wg.grad(f), np.ones(3))
 heavy = "scipy", "numpy.random", "wengert.random", "wengert.nn.training", "wengert.nn.module"
 print([name for name in heavy if name in sys.modules])
 """
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
-    )
+    assert run_python(code).stdout.strip() == "[]"

@@ -11,6 +11,7 @@ from benchmarks.reports.cost import cost_figures, helmholtz_figures
 from benchmarks.reports.exports import export_figures
 from benchmarks.reports.figure import Figure
 from benchmarks.reports.first_calls import compile_figures, warm_figures
+from benchmarks.reports.growth import growth_figures
 from benchmarks.reports.imports import import_figures
 from benchmarks.reports.layers import layer_figures
 from benchmarks.reports.linalg import linalg_figures
@@ -28,6 +29,7 @@ REPORTS = {
     "checkpoint": checkpoint_figures,
     "compile-time": compile_figures,
     "warm": warm_figures,
+    "first-calls-growth": growth_figures,
     "threads": thread_figures,
     "layers": layer_figures,
     "export": export_figures,

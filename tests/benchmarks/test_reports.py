@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from benchmarks.agreement import DisagreementError
-from benchmarks.reports import Figure, exports, imports, layers, linalg, memory, scaling, threads, tracing
+from benchmarks.reports import Figure, exports, growth, imports, layers, linalg, memory, scaling, threads, tracing
 
 import wengert as wg
 
@@ -117,3 +117,21 @@ def test_exported_gradients_are_checked_before_they_are_timed(monkeypatch):
     if find_spec("casadi") is not None:
         with pytest.raises(DisagreementError, match="CasADi -O3 differs from"):
             exports.export_figures(calls=2, rounds=1)
+
+
+def test_growing_programs_grow_and_run():
+    """Each program has more operations than the one before, and the report has a verdict for each."""
+    for name, program in growth.PROGRAMS.items():
+        f, arguments = program.make(program.sizes[0])
+        longer, more = program.make(program.sizes[1])
+        count = lambda f, arguments: len(wg.compile(f, unroll=True).trace(*arguments).operations)
+        assert count(longer, more) > count(f, arguments), name
+    figures = growth.growth_figures(["nested short sums"], rounds=1)
+    assert [figure.target for figure in figures if figure.target is not None] == [growth.MOST_GROWTH]
+    assert all(figure.value > 0 for figure in figures)
+
+
+def test_growth_that_is_quadratic_is_seen(monkeypatch):
+    monkeypatch.setattr(growth, "first_call", lambda _, size: (size, 1e-6 * size**2))
+    *_, verdict = growth.growth_figures(["polynomial"])
+    assert not verdict.met

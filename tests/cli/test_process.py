@@ -11,6 +11,7 @@ import sys
 
 import pytest
 from tests.cli.commands import ROOT, RUNNING, run_process
+from tests.fresh_python import run_python
 
 from wengert.cli import FAILED, FINE
 
@@ -59,7 +60,7 @@ def test_help_leaves_heavy_parts_alone():
     )
     code = "import sys, wengert.cli; wengert.cli.main(['--help']);"
     code += f"print([m for m in {heavy} if m in sys.modules], file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = run_python(code)
     assert done.stderr.strip() == "[]"
     assert "wengert explain" in done.stdout
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.fresh_python import run_python
 
 from wengert.compat import LAYERS, install
 
@@ -16,7 +16,7 @@ PRESENT = [name for name in LAYERS if find_spec(f"wengert.compat.{name}")]
 
 
 def run(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = run_python(code, check=False)
     assert not done.returncode, done.stderr
     return done.stdout.strip()
 

@@ -6,13 +6,12 @@ The names that JAX has too are compared with it in `programs/jax/table_of_names.
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.fresh_python import run_python
 
 import wengert as wg
 import wengert.compat.jax as jax
@@ -294,5 +293,5 @@ def test_libraries_import_it_under_its_name() -> None:
         "from jax.tree_util import tree_map; from jax import lax, random; import jax.experimental.ode;"
         "print(jax.__name__, jax.grad(jnp.sin)(0.0), jnp is jax.numpy)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = run_python(program)
     assert done.stdout == "wengert.compat.jax 1.0 True\n"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import subprocess
 import sys
 from collections.abc import Callable
 
 import numpy as np
 import pytest
+from tests.fresh_python import run_python
 
 import wengert as wg
 from wengert.compiler.kernels import threads
@@ -187,5 +187,5 @@ def test_no_vector_crosses_a_border_of_inner_rows(columns):
 def test_reads_stay_inside_of_arrays():
     """Pages around the array cannot be read: a read outside would end the process."""
     code = GUARDED.format(path=[p for p in sys.path if p])
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    done = run_python(code, check=False)
     assert done.stdout == "inside\n", done.stderr

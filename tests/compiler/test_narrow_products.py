@@ -144,3 +144,11 @@ def test_the_order_of_a_product_does_not_depend_on_the_width_of_vectors(k, dtype
             found = wg.compile(lambda x, w: np.einsum("abc,c->ba", x, w))(x, w), wg.compile(g)(w)
         bits.add(b"".join(np.asarray(y).tobytes() for y in found))
     assert len(bits) == 1
+
+
+@pytest.mark.parametrize("sum_bytes", [1, 8, 16, 32])
+def test_sums_may_have_fewer_lanes_than_vectors(sum_bytes):
+    rng = np.random.default_rng(5)
+    x, w = rng.normal(size=(11, 23)), rng.normal(size=23)
+    with machine.using(sum_bytes=sum_bytes, vector_bytes=32):
+        np.testing.assert_allclose(wg.compile(lambda x: x @ w)(x), x @ w, rtol=1e-13)

@@ -226,7 +226,7 @@ def test_both_directions_have_the_same_products(stride):
 def test_sums_of_a_block_fit_into_registers():
     for lengths in [(1, 1, 300), (1, 32, 32), (6, 9, 5)]:
         for block in blocks.cut_of(result_sums(geometry(lengths, (1, 1, 3)))).blocks:
-            assert block.channels * block.rows * block.vectors < blocks.register_count()
+            assert block.channels * block.rows * block.vectors < blocks.vector_registers()
 
 
 @pytest.mark.parametrize("size", [(1, 1, 1), (1, 3, 3), (1, 7, 7), (1, 1, 160), (3, 3, 3), (5, 2, 11)])
@@ -235,7 +235,7 @@ def test_cuts_have_every_tap_once(size):
     period = parts.cuts[-1].stop
     heads = range(0, len(parts.taps), period)
     assert sorted(head + i for cut in parts.cuts for head in heads for i in cut) == list(range(len(parts.taps)))
-    assert parts.filters * (max(map(len, parts.cuts)) + 1) < blocks.register_count()
+    assert parts.filters * (max(map(len, parts.cuts)) + 1) < blocks.vector_registers()
 
 
 def test_strips_of_large_signals_fit_into_the_first_cache():

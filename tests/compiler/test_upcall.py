@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import gc
 import signal
-import subprocess
-import sys
 import textwrap
 import threading
 import weakref
 
 import numpy as np
 import pytest
+from tests.fresh_python import run_python
 
 import wengert as wg
 from wengert.core import machine
@@ -195,7 +194,7 @@ def test_linalg_error_with_locals_in_another_process():
             trace = trace.tb_next
         print(total)
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=300)
+    done = run_python(textwrap.dedent(code), check=False)
     assert (done.returncode, done.stdout.split()) == (0, ["2598.0", "2598.0"]), done.stderr
 
 

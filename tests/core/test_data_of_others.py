@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.fresh_python import run_python
 
 import wengert as wg
 
@@ -140,7 +141,7 @@ here += 1.0
 assert there.tolist() == [1.0, 2.0, 3.0]
 assert here.tolist() == [2.0, 3.0, 4.0]
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = run_python(code, check=False)
     assert done.returncode == 0, done.stderr
 
 

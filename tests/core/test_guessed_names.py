@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.fresh_python import run_python
 
 import wengert
 from wengert.core.absent import PEERS, advice, ways, why_absent
@@ -152,7 +153,7 @@ def test_from_imports_keep_the_advice(line):
     ],
 )
 def test_python_suggests_similar_names_only_where_there_is_no_advice(line, ends):
-    done = subprocess.run([sys.executable, "-c", f"import wengert as wg\n{line}"], capture_output=True, text=True)
+    done = run_python(f"import wengert as wg\n{line}", check=False)
     assert re.search(rf"{ends}$", done.stderr.strip()), done.stderr
 
 

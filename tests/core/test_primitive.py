@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 import textwrap
 
 import numpy as np
 import pytest
+from tests.fresh_python import run_python
 
 import wengert as wg
 from wengert.core.kinds import elementwise
@@ -102,5 +101,5 @@ def test_operations_that_are_registered_late_are_found_by_name():
                     importlib.import_module(module.name)
         print("loop" in early, "loop" in found, found == set(TABLE))
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
+    done = run_python(textwrap.dedent(code))
     assert done.stdout.split() == ["False", "True", "True"]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
+from tests.fresh_python import run_python
 from tests.stand_in.library import LIBRARY, ON_GPU
 
 import wengert as wg
@@ -154,5 +152,5 @@ def test_nothing_is_imported_without_a_device():
         "import sys, wengert as wg; wg.tensor([1.0], requires_grad=True).sum().backward(); "
         "print([m for m in sys.modules if any(part in m for part in ('cupy', 'array_libraries', 'device_calls'))])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = run_python(code)
     assert done.stdout == "[]\n"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from tests.fresh_python import run_python
 
 import wengert as wg
 from wengert.control.bodies import trace_body
@@ -86,7 +85,7 @@ import scipy.linalg.blas
 with one_blas_thread:
     print([i["num_threads"] for i in threadpoolctl.threadpool_info() if i["user_api"] == "blas"])
 """
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = run_python(code)
     assert set(run.stdout.strip("[]\n ").split(", ")) == {"1"}
 
 
@@ -104,14 +103,14 @@ try:
 except ImportError as error:
     print(error)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    done = run_python(code).stdout
     assert done.startswith("4.5\nA cluster needs Dask, which is not installed")
     assert "pip install wengert[distributed]" in done
 
 
 def test_dask_is_imported_only_for_a_cluster():
     code = "import sys, wengert as wg; wg.distributed.sum(lambda w, x: w, [1.0])(2.0); print('dask' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+    assert run_python(code).stdout == "False\n"
 
 
 def test_the_front_door_knows_the_names():

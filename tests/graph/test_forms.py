@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
+from tests.fresh_python import run_python
 
 from wengert.graph.forms import FORMS, MODULES, find_form
 from wengert.graph.graph import Graph
@@ -25,7 +23,7 @@ def test_passes_are_loaded_when_they_are_needed():
         "import sys, wengert as wg; graph = wg.trace(lambda x: x * 1.0, 2.0); name = 'wengert.graph.passes'; "
         "print(name in sys.modules); graph.optimize(); print(name in sys.modules)"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = run_python(code)
     assert run.stdout.split() == ["False", "True"]
 
 

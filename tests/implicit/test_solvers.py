@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import gc
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from tests.fresh_python import run_python
 
 import wengert as wg
 from wengert import implicit
@@ -303,7 +302,7 @@ def test_no_reference_cycles():
 
 def test_scipy_is_imported_by_the_first_solve():
     code = "import sys, wengert.implicit; print('scipy' in sys.modules, 'llvmlite' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() == [
+    assert run_python(code).stdout.split() == [
         "False",
         "False",
     ]

@@ -1,11 +1,9 @@
 """The coefficients of explicit methods are those of SciPy, which compiled functions need not load."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import scipy.integrate
+from tests.fresh_python import run_python
 
 from wengert.integrate.explicit_methods import coefficients_of
 
@@ -30,4 +28,4 @@ f = lambda k: solve_ivp(lambda t, y: -k * y, (0.0, 1.0), [1.0], {method!r}, t_ev
 assert abs(wg.compile(wg.grad(f))(2.0) + np.exp(-2.0)) < 1e-3
 assert "scipy.optimize" not in sys.modules and "scipy.integrate" not in sys.modules
 """
-    subprocess.run([sys.executable, "-c", program], check=True)
+    run_python(program)

@@ -11,7 +11,7 @@ import os
 
 import numpy as np
 import pytest
-from tests.large import graphs, learning, physics, statistics
+from tests.large import graphs, learning, likelihoods, physics
 from tests.large.cases import Case, Draw
 
 import wengert as wg
@@ -22,7 +22,7 @@ FAMILIES = {
     "graphs": graphs.FAMILY,
     "physics": physics.FAMILY,
     "learning": learning.FAMILY,
-    "statistics": statistics.FAMILY,
+    "statistics": likelihoods.FAMILY,
 }
 CASES = {f"{family}, {name}": case for family, cases in FAMILIES.items() for name, case in cases.items()}
 THREADS = (1, 2, 4)

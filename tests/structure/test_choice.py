@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from scipy.sparse import issparse
+from tests.fresh_python import run_python
 
 import wengert as wg
 
@@ -127,7 +125,7 @@ def test_a_small_jacobian_brings_no_compiler_along():
         "import sys, numpy as np, wengert as wg; wg.jacobian(lambda x: x**2)(np.ones(3)); "
         "print('llvmlite' in sys.modules)"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = run_python(code)
     assert run.stdout.strip() == "False"
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from scipy.sparse.linalg import LinearOperator, cg, eigsh, lsmr, minres, svds
+from tests.fresh_python import run_python
 
 import wengert as wg
 from wengert.core.errors import GradientError
@@ -219,5 +217,5 @@ def test_trees_of_tracked_vectors():
 
 def test_vectors_of_trees_bring_neither_scipy_nor_llvm_along():
     code = "import sys, wengert.structure.flat_tree; print('scipy' in sys.modules, 'llvmlite' in sys.modules)"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = run_python(code)
     assert run.stdout.split() == ["False", "False"]

@@ -8,6 +8,7 @@ import sys
 import time
 from collections import Counter
 
+from tools.fuzz.large import limit_memory
 from tools.fuzz.work import results
 
 
@@ -24,9 +25,7 @@ def options() -> argparse.Namespace:
     parser.add_argument(
         "--machines", action="store_true", help="programs of gathers and scatters, on shrunken machines"
     )
-    parser.add_argument(
-        "--vectors", action="store_true", help="on machines: the same bits for all widths of vectors, too"
-    )
+    parser.add_argument("--large", action="store_true", help="programs with 10^4 to 10^6 elements an array, on threads")
     parser.add_argument("--no-shrink", action="store_true", help="print failing programs as they are")
     return parser.parse_args()
 
@@ -34,6 +33,8 @@ def options() -> argparse.Namespace:
 def main() -> int:
     os.environ.setdefault("WENGERT_CACHE_DIR", "off")
     chosen = options()
+    if chosen.large:
+        limit_memory()
     begin, done, failed, counts = time.monotonic(), 0, 0, Counter[str]()
     for index, some, program, differences in results(chosen):
         done += 1

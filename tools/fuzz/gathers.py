@@ -6,6 +6,7 @@ are each right alone race where two of these meet in one loop.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -158,9 +159,10 @@ def parts(scope: Scope, v: str) -> dict[str, Any]:
     """What forms are filled with."""
     shape: Sequence[int] = scope[v].shape
     n, m = shape[0], shape[-1]
-    count = scope.number(2, scope.one_of([6, 40, 40]))
+    most = max(scope.sizes.elements // max(math.prod(shape[1:]), 1), 2)  # as many rows as fit into a value
+    count = scope.number(2, min(scope.one_of(scope.sizes.indices), most))
     rows = f"fit({scope.pick('f')}, ({count}, *{tuple(shape[1:])}))"
-    size = lambda: scope.number(1, scope.one_of([4, 9, 20]))
+    size = lambda: scope.number(1, scope.one_of(scope.sizes.extents))
     low = scope.number(0, max(n - 2, 0))
     middle = scope.number(1, n)
     return {
@@ -183,7 +185,7 @@ def parts(scope: Scope, v: str) -> dict[str, Any]:
         "a": size(),
         "b": size(),
         "c": size(),
-        "d": scope.number(1, 200),
+        "d": scope.number(1, scope.sizes.signal),
     }
 
 
@@ -193,6 +195,8 @@ def fill(scope: Scope, forms: Sequence[str], rank: int) -> str:
     if scope[v].shape[-1] == 0:
         raise NoStatement("no columns")
     form = scope.one_of(forms)
+    if "@ {v}.T" in form and scope[v].shape[0] ** 2 > scope.sizes.elements:
+        raise NoStatement("too large a product")
     if "r[" in form:  # rows of matrices are vectors of m elements
         v = scope.pick("f", lambda a: a.ndim == 2 and a.shape[0] > 1 and a.shape[1] > 0)
     return f"{scope.target} = {form.format(**parts(scope, v))}"

@@ -61,16 +61,16 @@ def generate(seed: int, index: int, without: Collection[str] = (), state: bool =
         scope.enter(argument.name, [argument.at(point) for point in range(POINTS)])
     for c in program.captured:
         scope.enter(c.name, [c.values[point % 2] for point in range(POINTS)])
-    grow(scope, {family: makers for family, makers in FAMILIES.items() if family not in without})
+    some = {family: makers for family, makers in FAMILIES.items() if family not in without}
+    grow(scope, some, scope.number(3, 12))
     finish(program, scope, state)
     return program
 
 
-def grow(scope: Scope, families: dict[str, tuple]) -> None:
-    """Add statements of some families."""
+def grow(scope: Scope, families: dict[str, tuple], wanted: int) -> None:
+    """Add so many statements of some families."""
     program = scope.program
     makers = [(family, maker) for family, (weight, *some) in families.items() for maker in some for _ in range(weight)]
-    wanted = scope.number(3, 12)
     for _ in range(10 * wanted):
         if len(program.statements) == wanted:
             break

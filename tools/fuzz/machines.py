@@ -1,10 +1,13 @@
 """Programs on shrunken machines, where tiny arrays take every path of large ones.
 
 A machine record is a set of numbers by which code decides how it computes something (`wengert.core.machine`). A program
-is compiled for several records drawn at random, with 1, 2, 4 and 8 threads. All have the same bits, in repeated calls
-and in calls from several threads of Python at once, and agree with eager code within rounding. Records whose order of
-additions is drawn, too, agree among each other. The records of a program have vectors of one width, unless programs
-are asked for that compare all of them.
+is compiled for this computer with one thread, and for records drawn at random: other threads, other widths of vectors,
+all limits small. All have the same bits, in repeated calls and in calls from several threads of Python at once, and
+agree with eager code within rounding. Some programs have two more records with another order of additions, which agree
+with each other.
+
+Most of the time goes to compilation. So a program has few records, most are translated quickly, and only those with
+several threads are called again.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from tools.fuzz.gathers import GATHER_FAMILIES
 from tools.fuzz.generate import LAYOUTS, finish, grow, numbers
 from tools.fuzz.oracles import Difference, Run, one_by_one, stacked, to_numpy
 from tools.fuzz.programs import POINTS, Input, Program
-from tools.fuzz.scope import Scope
+from tools.fuzz.scope import Scope, Sizes
 from tools.fuzz.statements import FAMILIES
 from wengert.core import machine
 from wengert.core.machine.record import ORDER_FIELDS, Machine
@@ -31,19 +34,20 @@ CALLS = 20
 CALLERS = 4
 DRAWN = 64
 """Fields are drawn between 1 and this."""
+ORDERED = 0.5
+"""The part of all programs that have two records with another order of additions."""
+BEST = 0.06
+"""The part of all programs whose code is translated with all passes."""
 VECTORS = (8, 16, 32, 64)
 OTHERS = ("table", "arithmetic", "reduction", "shape", "index", "assignment", "sequence", "contraction", "dtype")
 """Families of other statements, one of them for some of those with gathers and scatters."""
 Record = dict[str, int]
 
 
-def generate_for_machines(seed: int, index: int, all_vectors: bool = False) -> Program:
-    """The program of this number: arrays of some hundred elements, indices, and the machines that it is run on.
-
-    These have vectors of one width, or of all.
-    """
-    program = Program((seed, index))
-    scope = Scope(program, np.random.default_rng([seed, index, 1]), max_elements=600)
+def generate_for_machines(seed: int, index: int) -> Program:
+    """The program of this number: arrays of some hundred elements, indices, and the machines that it is run on."""
+    program = Program((seed, index), option=" --machines")
+    scope = Scope(program, np.random.default_rng([seed, index, 1]), Sizes(elements=600))
     for i in range(scope.number(1, 2)):
         shape = tuple(scope.number(5, 24) for _ in range(scope.one_of([1, 2, 2, 2])))
         if scope.chance(0.15):
@@ -57,10 +61,12 @@ def generate_for_machines(seed: int, index: int, all_vectors: bool = False) -> P
     for argument in program.inputs:
         scope.enter(argument.name, [argument.at(point) for point in range(POINTS)])
     scope.names, scope.unused = [[n for n in some if n[0] == "x"] for some in (scope.names, scope.unused)]
-    grow(scope, GATHER_FAMILIES | {name: FAMILIES[name] for name in [scope.one_of(OTHERS), "arithmetic"]})
+    families = GATHER_FAMILIES | {name: FAMILIES[name] for name in [scope.one_of(OTHERS), "arithmetic"]}
+    grow(scope, families, scope.number(2, scope.one_of([4, 7, 10])))
     finish(program, scope, state=False)
     program.result = " + ".join(f"total({name})" for name in scope.unused) or "total(x0)"
-    program.records = draw_records(scope.rng, VECTORS if all_vectors else (scope.one_of(VECTORS),))
+    program.records = draw_records(scope.rng)
+    program.effort = None if scope.chance(BEST) else "fast"
     return program
 
 
@@ -71,16 +77,15 @@ def draw_fields(rng: np.random.Generator, has_order: bool) -> Record:
     return {name: int(rng.integers(1, high + 1)) for name, high in zip(names, highest, strict=True)}
 
 
-def draw_records(rng: np.random.Generator, widths: Sequence[int]) -> tuple[Record, ...]:
-    """This computer with one thread, four shrunken machines, and two with another order of additions."""
-    shrunken: Sequence[Record] = [draw_fields(rng, False) for _ in range(6)]
-    order = draw_fields(rng, True)
-    counts = (*THREADS, 1, int(rng.choice(THREADS[1:])))
-    records = [{}, *shrunken[:4], *(some | order for some in shrunken[4:])]
-    return tuple(
-        some | {"threads": count, "vector_bytes": int(rng.choice(widths))}
-        for some, count in zip(records, (1, *counts), strict=True)
-    )
+def draw_records(rng: np.random.Generator) -> tuple[Record, ...]:
+    """This computer with one thread, two shrunken machines, and now and then two with another order of additions."""
+    first, second, third = rng.choice(THREADS[1:], 3).tolist()
+    records: list[Record] = [{"threads": 1}]
+    records += [draw_fields(rng, False) | {"threads": count} for count in (int(rng.choice([1, first])), second)]
+    if rng.random() < ORDERED:
+        order = draw_fields(rng, True)
+        records += [draw_fields(rng, False) | order | {"threads": count} for count in (1, third)]
+    return tuple(record | {"vector_bytes": int(rng.choice(VECTORS))} for record in records)
 
 
 def bits_of(results: Sequence[np.ndarray]) -> bytes:
@@ -101,7 +106,7 @@ class Way:
         elif choice == 1:
             self.f = self.reference = run.reverse_over_reverse
             self.order = 2
-        elif choice == 2:
+        elif choice == 2 and len(run.program.inputs[0].values) > 1:
             self.f, self.args = wg.vmap(run.value_and_grad), stacked(run)
             self.reference = one_by_one(run.value_and_grad)
 
@@ -112,11 +117,15 @@ def check_machines(run: Run) -> None:
     expected = to_numpy(way.reference(*way.args))
     known: dict[tuple, tuple[Record, bytes]] = {}
     for record in run.program.records:
+        run.counts["machines"] += 1
         with machine.using(**record):
-            g = wg.compile(way.f)
+            g = wg.compile(way.f, effort=run.program.effort)
             found = to_numpy(g(*way.args))
             bits = bits_of(found)
-            again = {bits_of(to_numpy(g(*way.args))) for _ in range(CALLS)} | call_at_once(g, way.args)
+            calls = CALLS if record["threads"] > 1 else 1
+            again = {bits_of(to_numpy(g(*way.args))) for _ in range(calls)}
+            if record["threads"] > 1:
+                again |= call_at_once(g, way.args)
         run.counts["comparisons"] += 1
         run.compare("machine", found, expected, way.reference, way.args, way.order)
         if run.differences:

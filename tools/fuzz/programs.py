@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from tools.fuzz import prelude
 
 POINTS = 3
 """Sets of inputs of the same shapes: the first call, the second call, and one more for a batch."""
+MOST_PRINTED = 20_000
+"""Elements of all arrays of the largest program that is printed with them."""
 
 
 @dataclass
@@ -64,6 +66,10 @@ class Program:
     result: str = "0.0"
     records: tuple[dict[str, int], ...] = ()
     """Fields of the machine record, for each of the machines on which it is compiled."""
+    effort: Literal["fast"] | None = None
+    """How it is translated for them."""
+    option: str = ""
+    """That of the command that makes it."""
 
     @property
     def families(self) -> set[str]:
@@ -92,6 +98,11 @@ class Program:
     @property
     def live(self) -> list[int]:
         return [i for i, argument in enumerate(self.inputs) if argument.is_live]
+
+    @property
+    def size(self) -> int:
+        """The elements of the arrays that it takes and captures."""
+        return sum(i.values[0].size for i in self.inputs) + sum(a.size for a in self.constants.values())
 
     @property
     def source(self) -> str:
@@ -125,10 +136,17 @@ class Program:
             self.updates,
             self.result,
             self.records,
+            self.effort,
+            self.option,
         )
 
     def script(self, check: str) -> str:
-        """The program as a file that can be run by itself, beside the check that failed."""
+        """The program as a file that can be run by itself, beside the check that failed; large ones without arrays."""
+        command = f"# python -m tools.fuzz{self.option} --seed {self.seed[0]} --only {self.seed[1]}   ({check})"
+        if self.size > MOST_PRINTED:
+            shapes = [f"{i.name}: {i.values[0].dtype}{list(i.values[0].shape)}, {i.layout}" for i in self.inputs]
+            shapes += [f"{name}: {a.dtype}{list(a.shape)}" for name, a in self.constants.items()]
+            return "\n".join([command, *[f"# {line}" for line in shapes], self.source])
         lines = ["from tools.fuzz.oracles import *", "from tools.fuzz.prelude import *", ""]
         lines += [f"{name} = {literal(a)}" for name, a in self.constants.items()]
         lines += [
@@ -141,15 +159,12 @@ class Program:
         if self.captured:
             others = ", ".join(literal(c.values[1]) for c in self.captured)
             lines.append(f"# later: changed([{', '.join(c.name for c in self.captured)}], [{others}])")
-        option = ""
         if self.records:
-            option = " --machines"
             fields = [", ".join(f"{name}={value}" for name, value in record.items()) for record in self.records]
             lines += ["", f"g = wg.value_and_grad(f, {tuple(self.live)})", "print(g(*point0))"]
             for some in fields:
-                lines += [f"with machine.using({some}):", "    print(wg.compile(g)(*point0))"]
-        command = f"python -m tools.fuzz{option} --seed {self.seed[0]} --only {self.seed[1]}"
-        return "\n".join([f"# {command}   ({check})", *lines]) + "\n"
+                lines += [f"with machine.using({some}):", f"    print(wg.compile(g, effort={self.effort!r})(*point0))"]
+        return "\n".join([command, *lines]) + "\n"
 
 
 def literal(a: np.ndarray) -> str:

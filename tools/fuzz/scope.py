@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,16 +13,36 @@ from tools.fuzz import prelude
 from tools.fuzz.programs import POINTS, Program, Statement
 
 LARGE = 1e3
-"""A result with larger numbers is not kept."""
+"""A result with larger numbers is not kept, at sizes up to some hundred elements."""
+
+
+class Sizes(NamedTuple):
+    """How large a program grows."""
+
+    elements: int = 64
+    """Of any value."""
+    number: float = LARGE
+    """A result with larger numbers is not kept."""
+    indices: tuple[int, ...] = (6, 40, 40)
+    """Limits of the numbers of indices, of which each statement takes one."""
+    extents: tuple[int, ...] = (4, 9, 20)
+    """Limits of the sizes of matrices."""
+    signal: int = 200
+    """The longest signal."""
+    points: int = POINTS
+    """At how many points a statement is tried."""
+
+
+SMALL = Sizes()
 
 
 class Scope:
     """The values that a program has so far, at every point, from which the next statement chooses."""
 
-    def __init__(self, program: Program, rng: np.random.Generator, max_elements: int = 64):
-        self.program, self.rng, self.max_elements = program, rng, max_elements
+    def __init__(self, program: Program, rng: np.random.Generator, sizes: Sizes = SMALL):
+        self.program, self.rng, self.sizes = program, rng, sizes
         names = {name: getattr(prelude, name) for name in prelude.__all__}
-        self.points: list[dict[str, Any]] = [dict(names) for _ in range(POINTS)]
+        self.points: list[dict[str, Any]] = [dict(names) for _ in range(sizes.points)]
         self.names: list[str] = []
         self.unused: list[str] = []
 
@@ -74,10 +94,7 @@ class Scope:
                 for trial in trials:
                     exec(code, trial)
             values = [trial[target] for trial in trials]
-            if (
-                not all(is_moderate(v, self.max_elements) for v in values)
-                or len({(v.shape, v.dtype) for v in values}) > 1
-            ):
+            if not all(is_moderate(v, self.sizes) for v in values) or len({(v.shape, v.dtype) for v in values}) > 1:
                 raise NoStatement(text)
         except Exception:
             self.forget_constants()
@@ -102,8 +119,8 @@ def words(text: str) -> set[str]:
     return set("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
 
 
-def is_moderate(v: Any, max_elements: int) -> bool:
+def is_moderate(v: Any, sizes: Sizes) -> bool:
     a = v.detach().numpy() if isinstance(v, wg.Tensor) else v
-    if not isinstance(a, np.ndarray | np.generic) or a.size > max_elements:
+    if not isinstance(a, np.ndarray | np.generic) or a.size > sizes.elements:
         return False
-    return a.dtype.kind in "biufc" and bool(np.all(np.isfinite(a))) and bool(np.all(np.abs(a) < LARGE))
+    return a.dtype.kind in "biufc" and bool(np.all(np.isfinite(a))) and bool(np.all(np.abs(a) < sizes.number))

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from tools.fuzz.generate import generate
+from tools.fuzz.large import check_large, generate_large
 from tools.fuzz.machines import check_machines, generate_for_machines
 from tools.fuzz.oracles import Difference, Run, examine
 from tools.fuzz.programs import Program
@@ -19,7 +20,9 @@ def work(task: tuple[int, argparse.Namespace]) -> tuple[int, Counter[str], Progr
     counts: Counter[str] = Counter()
     checks: Sequence[Callable[[Run], None]] = ()
     if chosen.machines:
-        program, checks = generate_for_machines(chosen.seed, index, chosen.vectors), [check_machines]
+        program, checks = generate_for_machines(chosen.seed, index), [check_machines]
+    elif chosen.large:
+        program, checks = generate_large(chosen.seed, index), [check_large]
     else:
         program = generate(chosen.seed, index, chosen.without.split(","), chosen.state)
     counts.update(f"statements: {s.family}" for s in program.statements)

@@ -126,7 +126,7 @@ class Rewriter:
                 block, offset = repetition.locate(rest[0])
                 while run < len(rest) and repetition.locate(rest[run]) == (block + run, offset):
                     run += 1
-            if run >= machine.current.min_blocks_of_repetition:
+            if repetition is not None and run >= machine.current.min_blocks_of_repetition:
                 whole = self.stacked[repetition, offset]
                 pieces.append(make_operation(GETITEM, [whole], key=Index(slice(block, block + run))))
             else:

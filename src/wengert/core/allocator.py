@@ -10,9 +10,9 @@ from __future__ import annotations
 import ctypes
 import os
 
+from wengert.core import machine
+
 TRIM_THRESHOLD, TOP_PAD, MMAP_THRESHOLD = -1, -2, -3  # parameters of mallopt, from malloc.h
-SETTINGS = {TRIM_THRESHOLD: 256 << 20, TOP_PAD: 64 << 20, MMAP_THRESHOLD: 32 << 20}
-"""Keep up to 256 MiB, grow by 64 MiB, and do so for arrays of up to 32 MiB."""
 
 is_configured = False
 
@@ -33,5 +33,7 @@ def keep_freed_memory() -> None:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):
         return  # another C library
-    for parameter, value in SETTINGS.items():
-        mallopt(parameter, value)
+    now = machine.current
+    mallopt(TRIM_THRESHOLD, now.bytes_kept_by_allocator)
+    mallopt(TOP_PAD, now.bytes_added_by_allocator)
+    mallopt(MMAP_THRESHOLD, now.max_bytes_of_kept_array)

@@ -7,6 +7,7 @@ import sys
 from types import CodeType
 from typing import Any, NamedTuple
 
+from wengert.core import machine
 from wengert.core.errors import OURS, is_library
 
 OPERATIONS = (OURS + "ops", OURS + "core", OURS + "modes")
@@ -52,14 +53,13 @@ class InstructionTable(NamedTuple):
 
 _TABLES: dict[int, InstructionTable] = {}
 """By identity, because hashing the code of a long function is slow."""
-MOST_TABLES = 1024
 
 
 def instruction_table(code: CodeType) -> InstructionTable:
     """The lines and variables of the instructions of a function."""
     found = _TABLES.get(id(code))
     if found is None:
-        if len(_TABLES) >= MOST_TABLES:
+        if len(_TABLES) >= machine.current.max_functions_with_known_lines:
             _TABLES.clear()
         lines = {at: line for start, end, line in code.co_lines() if line is not None for at in range(start, end, 2)}
         found = _TABLES[id(code)] = InstructionTable(code, lines, find_stores(code))

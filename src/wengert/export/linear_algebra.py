@@ -15,11 +15,10 @@ from wengert.compiler.simd.lane_operations import load_element, splat, store_ele
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
 from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.compiler.simd.vector_functions import definitions
+from wengert.core import machine
 from wengert.core.blas import integer_bits
 
 LETTERS = {"s": "f32", "d": "f64", "c": "c64", "z": "c128"}
-COLUMNS = 4
-"""The columns of a product that are summed at once."""
 SWEEPS = 60
 """The most sweeps of Jacobi's method, which needs about ten."""
 
@@ -131,9 +130,10 @@ def write_product(
         with code.loop(whole if most > 1 else 0, m) as i:
             write_block(i, j, 1, columns)
 
-    whole_columns = n & -COLUMNS
-    with code.loop(0, whole_columns, COLUMNS) as j:
-        write_rows(j, COLUMNS)
+    columns = 1 << machine.current.columns_of_exported_product.bit_length() - 1
+    whole_columns = n & -columns
+    with code.loop(0, whole_columns, columns) as j:
+        write_rows(j, columns)
     with code.loop(whole_columns, n) as j:
         write_rows(j, 1)
 

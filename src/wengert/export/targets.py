@@ -28,7 +28,7 @@ class Processor(NamedTuple):
     """A processor for which programs are exported.
 
     `features` are LLVM's, `vector_bytes` is the width of its vectors, 4 if it has none, and `lacks` are the intrinsics
-    that it has no instructions for. `stack_bytes` is how much of the stack intermediate results may take.
+    that it has no instructions for. One that `is_small` has little memory.
     """
 
     cpu: str
@@ -36,7 +36,7 @@ class Processor(NamedTuple):
     vector_bytes: int = 4
     lacks: frozenset[str] = frozenset()
     pointer_bytes: int = 8
-    stack_bytes: int = 1 << 14
+    is_small: bool = False
 
 
 X86 = {
@@ -46,11 +46,10 @@ X86 = {
     "x86-64-v4": Processor("x86-64-v4", "-prefer-256-bit", 64),
 }
 AARCH64 = Processor("generic", "+neon", 16)
-SMALL_STACK = 1 << 10
-CORTEX_M0 = Processor("cortex-m0", "", 4, without("fma", "sqrt", *ROUNDINGS), 4, SMALL_STACK)
-CORTEX_M4 = Processor("cortex-m4", "", 4, without(*ROUNDINGS) | without("fma", "sqrt", kinds=("f64",)), 4, SMALL_STACK)
-CORTEX_M7 = Processor("cortex-m7", "", 4, frozenset(), 4, SMALL_STACK)
-CORTEX_M33 = Processor("cortex-m33", "", 4, without("fma", "sqrt", *ROUNDINGS, kinds=("f64",)), 4, SMALL_STACK)
+CORTEX_M0 = Processor("cortex-m0", "", 4, without("fma", "sqrt", *ROUNDINGS), 4, True)
+CORTEX_M4 = Processor("cortex-m4", "", 4, without(*ROUNDINGS) | without("fma", "sqrt", kinds=("f64",)), 4, True)
+CORTEX_M7 = Processor("cortex-m7", "", 4, frozenset(), 4, True)
+CORTEX_M33 = Processor("cortex-m33", "", 4, without("fma", "sqrt", *ROUNDINGS, kinds=("f64",)), 4, True)
 WASM = Processor("generic", "+simd128,+bulk-memory,+bulk-memory-opt", 16, without("fma"), 4)
 
 LINUX, MACOS, WINDOWS = "unknown-linux-gnu", "apple-macosx11.0", "pc-windows-msvc"
@@ -123,7 +122,7 @@ def native_target() -> Target:
     lacks: frozenset[str] = frozenset()
     if is_x86() and host.vector_bytes < X86["x86-64-v3"].vector_bytes:
         lacks = X86["x86-64-v2" if "x86-64-v2" in runnable_levels() else "x86-64"].lacks
-    return host._replace(is_freestanding=True, lacks=lacks, stack_bytes=1 << 14)
+    return host._replace(is_freestanding=True, lacks=lacks)
 
 
 def nearest(name: str) -> str:

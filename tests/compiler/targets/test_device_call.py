@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 import numpy as np
 import pytest
+from tests.fresh_python import run_python
 from tests.stand_in.library import ON_GPU
 
 import wengert as wg
@@ -117,4 +117,4 @@ import sys, numpy as np, wengert as wg
 wg.compile(lambda x: x * 2)(np.ones(3))
 assert not [name for name in sys.modules if "compiler.targets" in name or name == "cupy"]
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
+    run_python(code)

@@ -12,6 +12,7 @@ from tests.compiler.targets.emulator import Emulated
 import wengert as wg
 from wengert.compiler.targets import grid_partition
 from wengert.compiler.targets.grid_partition import PartitionPlan
+from wengert.core import machine
 
 rng = np.random.default_rng(0)
 on_emulator = pytest.mark.skipif(DEVICE is not None, reason="it looks at the plan of the emulator, or changes it")
@@ -74,13 +75,13 @@ def test_orders_of_indices(order):
 @pytest.mark.parametrize("change", ["several tiles for each block", "numbers of 64 bits"])
 def test_many_rows(change, monkeypatch):
     """What is different where there are millions of rows, or more than 32 bits can count."""
-    if change == "several tiles for each block":
-        monkeypatch.setattr(grid_partition, "MOST_BLOCKS", 3)
-    else:
+    changed = {"max_blocks_of_device_sort": 3} if change == "several tiles for each block" else {}
+    if change == "numbers of 64 bits":
         monkeypatch.setattr(grid_partition, "NARROW", 1)
     indices, weights = rng.integers(0, 3000, 50_000), rng.normal(size=50_000)
     f = on_gpu(lambda w, i: wg.zeros(3000).at[i].add(w))
-    assert_same_bits(f(weights, indices), add_at(3000, indices, weights), change)
+    with machine.using(**changed):
+        assert_same_bits(f(weights, indices), add_at(3000, indices, weights), change)
 
 
 def test_no_rows():
@@ -209,5 +210,5 @@ def test_there_are_as_few_passes_as_targets_have_digits(targets, passes):
 
 def test_counts_are_few():
     plan = PartitionPlan(10**9, 10**6)
-    assert plan.blocks <= grid_partition.MOST_BLOCKS
+    assert plan.blocks <= machine.current.max_blocks_of_device_sort
     assert plan.blocks * plan.tiles * plan.tile >= 10**9

@@ -9,10 +9,10 @@ from tests.compiler.targets.emulator import Emulated
 
 import wengert as wg
 from wengert.compiler.schedule.affine import flat_index, loop_position
-from wengert.compiler.targets import thread_order
 from wengert.compiler.targets.grid_kernel import GridKernelWriter
 from wengert.compiler.targets.grid_plan import GridPlan
 from wengert.compiler.targets.thread_order import Access, OrderSearch, ThreadOrder
+from wengert.core import machine
 
 rng = np.random.default_rng(0)
 POINTS, PARTS, SIZE = 2500, 25, 10
@@ -80,12 +80,12 @@ def test_elements_in_tiles(dtype):
     assert [plan.tile for plan in find_plans(rotate, *args)] == [SIZE]
 
 
-def test_sums_in_tiles(monkeypatch):
-    monkeypatch.setattr(thread_order, "WORTHWHILE", 1.0)
+def test_sums_in_tiles():
     f = wg.grad(lambda *args: (rotate(*args) ** 3).sum(), (0, 1, 2))
-    for found, expected in zip(on_gpu(f)(*ARGUMENTS), wg.compile(f)(*ARGUMENTS), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())
-    assert any(plan.tile == SIZE and plan.reduced > 1 for plan in find_plans(f, *ARGUMENTS))
+    with machine.using(worthwhile_share_of_turns=1.0):
+        for found, expected in zip(on_gpu(f)(*ARGUMENTS), wg.compile(f)(*ARGUMENTS), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())
+        assert any(plan.tile == SIZE and plan.reduced > 1 for plan in find_plans(f, *ARGUMENTS))
 
 
 def test_broadcast_operands_are_read_as_vectors():

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
+from tests.fresh_python import run_python
 from tests.oracle import check_derivatives
 
 import wengert as wg
@@ -294,4 +292,4 @@ def test_scipy_is_not_imported():
         "import sys, numpy as np, wengert as wg; x = wg.tensor(np.eye(2), requires_grad=True); x @ x; x @ np.eye(2); "
         "wg.sparse(([1.0], ([0], [0]))); print('scipy' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+    assert run_python(code).stdout == "False\n"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 
 import mpmath
 import numpy as np
 import pytest
 import scipy.special
+from tests.fresh_python import run_python
 from tests.oracle import check_derivatives
 
 import wengert as wg
@@ -391,10 +390,7 @@ def test_batches_and_graphs():
 
 def test_import_leaves_scipy_alone():
     code = "import sys, wengert.special; print('scipy' in sys.modules)"
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
-        == "False"
-    )
+    assert run_python(code).stdout.strip() == "False"
 
 
 @pytest.mark.parametrize("x", [np.inf, -np.inf, np.nan, 0.0, -1.0 / math.e, 1e300])

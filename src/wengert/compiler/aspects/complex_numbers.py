@@ -9,22 +9,31 @@ from collections.abc import Callable
 from math import inf
 
 from wengert.compiler.aspects.elementwise import WhereInstructions, identity
-from wengert.compiler.forms.lowering import Instructions, Predicate, complex_lowering
+from wengert.compiler.forms.lowering import Cost, Instructions, Predicate, complex_lowering
 from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.lanes import Lanes, select
-from wengert.compiler.simd.vector_functions import COST, call
+from wengert.compiler.simd.vector_functions import call, function_cost
+from wengert.core.machine import Machine
 from wengert.ops.elementwise import arithmetic, choices, complex_numbers, predicates
 from wengert.ops.shape import casting
 
-PRODUCT_COST, QUOTIENT_COST = 6, 24
+
+def product_cost(now: Machine) -> int:
+    """The cost of a product."""
+    return now.operations_of_complex_product
 
 
-def to_complex(body: Callable[..., Lanes], cost: int = 2) -> Instructions:
+def quotient_cost(now: Machine) -> int:
+    """The cost of a quotient."""
+    return now.operations_of_complex_quotient
+
+
+def to_complex(body: Callable[..., Lanes], cost: Cost = 2) -> Instructions:
     """Instructions on complex numbers whose results are complex."""
     return Instructions(body, "c", cost)
 
 
-def to_real(body: Callable[..., Lanes], cost: int = 1) -> Instructions:
+def to_real(body: Callable[..., Lanes], cost: Cost = 1) -> Instructions:
     """Instructions on complex numbers whose results are real."""
     return Instructions(body, "f", cost)
 
@@ -37,17 +46,17 @@ complex_lowering.enter(to_complex(lambda x, dtype: x, cost=0), casting._astype, 
 complex_lowering.enter(to_complex(lambda x: x.conj(), cost=1), complex_numbers.conj)
 complex_lowering.enter(to_real(lambda x: x.real, cost=0), complex_numbers.real)
 complex_lowering.enter(to_real(lambda x: x.imag, cost=0), complex_numbers.imag)
-complex_lowering.enter(to_real(lambda x: call("hypot", x.real, x.imag), COST), complex_numbers.absolute)
-complex_lowering.enter(to_real(lambda x: call("arctan2", x.imag, x.real), COST), complex_numbers._angle)
+complex_lowering.enter(to_real(lambda x: call("hypot", x.real, x.imag), function_cost), complex_numbers.absolute)
+complex_lowering.enter(to_real(lambda x: call("arctan2", x.imag, x.real), function_cost), complex_numbers._angle)
 
 # Arithmetic
 
 complex_lowering.enter(to_complex(lambda x, y: x + y), arithmetic.add)
 complex_lowering.enter(to_complex(lambda x, y: x - y), arithmetic.subtract)
 complex_lowering.enter(to_complex(lambda x: -x), arithmetic.negative)
-complex_lowering.enter(to_complex(lambda x, y: x * y, PRODUCT_COST), arithmetic.multiply)
-complex_lowering.enter(to_complex(lambda x: x * x, PRODUCT_COST), arithmetic.square)
-complex_lowering.enter(to_complex(lambda x, y: x / y, QUOTIENT_COST), arithmetic.divide)
+complex_lowering.enter(to_complex(lambda x, y: x * y, product_cost), arithmetic.multiply)
+complex_lowering.enter(to_complex(lambda x: x * x, product_cost), arithmetic.square)
+complex_lowering.enter(to_complex(lambda x, y: x / y, quotient_cost), arithmetic.divide)
 complex_lowering.enter(WhereInstructions(select, "c"), choices._where)
 
 

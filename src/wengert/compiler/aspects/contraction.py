@@ -13,6 +13,7 @@ from wengert.compiler.forms.product_sums import PRODUCT_SUM
 from wengert.compiler.forms.symmetric_products import SYMMETRIC_PRODUCT, TRIANGLE
 from wengert.compiler.routines.gram_products import SYMMETRIC_BY_BLAS, TRIANGLE_BY_BLAS
 from wengert.compiler.routines.products import MATMUL, MATMUL_SUM
+from wengert.core import machine
 from wengert.graph.costs import flops, product_flops
 from wengert.modes.symbolic import Symbol
 from wengert.ops.contraction import products as ops
@@ -22,15 +23,6 @@ from wengert.ops.reductions.sums import sum as sum_
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.joining import stack
 from wengert.ops.shape.reshaping import broadcast_to, expand_dims, reshape, transpose
-
-SMALL_PRODUCT, SMALL_PRODUCT_OF_STACK = 32, 512
-"""A product with at most so many terms becomes multiplications and sums, which fuse with other operations: of two real
-matrices, for which there are functions of their own; of others, or of matrices in stacks, where lanes are neighbours.
-"""
-NARROW, TALL = 16, 64
-"""So does a product of tall matrices with at most so many columns."""
-SMALL_MATRIX = 9
-"""A matrix of at most so many elements that is multiplied with a long array, or consists of long sums, is unrolled."""
 
 lowering.enter(MATMUL, ops.matmul)
 lowering.enter(MATMUL_SUM, PRODUCT_SUM)
@@ -72,9 +64,9 @@ def vector_product(x: Any, y: Any, may_stay: bool = False) -> Any:
     """A product of a matrix, or a stack of them, and a vector; None if it `may_stay` as it is and does."""
     *_, m, k = x.shape
     dtype = np.result_type(x.dtype, y.dtype)
-    if dtype.kind == "i" or m * k <= most_terms(dtype, x) or (k <= NARROW and m >= TALL):
+    if dtype.kind == "i" or m * k <= most_terms(dtype, x) or is_tall(m, k):
         return sum_(multiply(x, y), -1)
-    if m <= NARROW and k >= TALL and is_matrix_transpose(x.node):
+    if is_tall(k, m) and is_matrix_transpose(x.node):
         return sum_(multiply(Symbol(x.node.args[0]), expand_dims(y, -1)), -2)
     if x.ndim > 2:
         return reshape(vector_product(reshape(x, (math.prod(x.shape[:-1]), k)), y), x.shape[:-1])
@@ -89,9 +81,9 @@ def product(x: Any, y: Any, may_stay: bool = False) -> Any:
     dtype = np.result_type(x.dtype, y.dtype)
     if not k:
         return np.zeros((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), m, n), dtype)
-    if dtype.kind == "i" or m * k * n <= most_terms(dtype, x, y) or (max(k, n) <= NARROW and m >= TALL):
+    if dtype.kind == "i" or m * k * n <= most_terms(dtype, x, y) or is_tall(m, max(k, n)):
         return sum_(multiply(expand_dims(x, -1), expand_dims(y, -3)), -2)
-    if max(m, n) <= NARROW and k >= TALL and is_matrix_transpose(x.node):
+    if is_tall(k, max(m, n)) and is_matrix_transpose(x.node):
         tall = Symbol(x.node.args[0])
         return sum_(multiply(expand_dims(tall, -1), expand_dims(y, -2)), -3)
     if y.ndim == 2 and x.ndim > 2:
@@ -109,7 +101,14 @@ def product(x: Any, y: Any, may_stay: bool = False) -> Any:
 def most_terms(dtype: np.dtype, *operands: Any) -> int:
     """The most terms of a product that becomes multiplications and sums."""
     is_single = dtype.kind == "f" and all(math.prod(x.shape[:-2]) == 1 for x in operands)
-    return SMALL_PRODUCT if is_single else SMALL_PRODUCT_OF_STACK
+    now = machine.current
+    return now.max_terms_of_fused_product if is_single else now.max_terms_of_fused_stacked_product
+
+
+def is_tall(rows: int, columns: int) -> bool:
+    """Whether products of matrices with so many rows and columns become multiplications and sums in any case."""
+    now = machine.current
+    return columns <= now.max_columns_of_fused_tall_product and rows >= now.min_rows_of_fused_tall_product
 
 
 @expansion(_einsum)
@@ -149,12 +148,14 @@ def unroll_einsum(x: Any, y: Any, subscripts: str) -> Any:
     if plan.stack or not summed or len(summed) != sum(c not in out for c in y_labels) or dtype.kind not in "fc":
         return None
     x, y = astype(x, dtype, copy=False), astype(y, dtype, copy=False)
+    most = machine.current.max_elements_of_unrolled_small_matrix
+    least = machine.current.min_rows_of_fused_tall_product
     for small, s, large, t in ((x, x_labels, y, y_labels), (y, y_labels, x, x_labels)):
-        if len(s) <= len(summed) + 1 and small.size <= SMALL_MATRIX and large.size >= TALL * small.size:
+        if len(s) <= len(summed) + 1 and small.size <= most and large.size >= least * small.size:
             return apply_small_matrix(small, s, large, t, summed, out)
     terms = math.prod([x.shape[x_labels.index(c)] for c in summed])
     size = x.size * y.size // max(terms, 1) ** 2
-    if plan.rows <= 1 and plan.columns <= 1 and size <= SMALL_MATRIX and terms >= TALL:
+    if plan.rows <= 1 and plan.columns <= 1 and size <= most and terms >= least:
         return sum_elements(x, x_labels, y, y_labels, summed, out)
     return None
 

@@ -14,6 +14,7 @@ import numpy as np
 from wengert.compiler.forms.iterations import ITERATED
 from wengert.compiler.forms.lowering import Instructions, Iteration, lowering, on_floats, on_numbers, on_scalars
 from wengert.compiler.simd.lanes import Lanes, select
+from wengert.core.machine import Machine
 from wengert.ops.elementwise import arithmetic, choices, complex_numbers, trigonometric
 from wengert.ops.reductions.sums import root
 
@@ -41,15 +42,20 @@ def multiply(x: Lanes, y: Lanes) -> Lanes:
     return x & y if x.type.kind == "i1" else x * y
 
 
+def quotient_cost(now: Machine) -> int:
+    """The cost of a division."""
+    return now.operations_of_quotient
+
+
 lowering.enter(on_scalars(add), arithmetic.add)
 lowering.enter(on_scalars(multiply), arithmetic.multiply)
 lowering.enter(on_numbers(lambda x, y: x - y), arithmetic.subtract)
 lowering.enter(on_numbers(lambda x: -x), arithmetic.negative)
 lowering.enter(on_numbers(lambda x: x * x), arithmetic.square)
-lowering.enter(on_floats(lambda x, y: x / y, cost=4), arithmetic.divide)
-lowering.enter(on_floats(lambda x: 1.0 / x, cost=4), arithmetic.reciprocal)
-lowering.enter(on_floats(lambda x: x.sqrt(), cost=5), arithmetic.sqrt, root)
-lowering.enter(on_floats(lambda x, y: select(x.ne(0.0), x / y, x.like(0.0)), cost=4), arithmetic.divide_live)
+lowering.enter(on_floats(lambda x, y: x / y, quotient_cost), arithmetic.divide)
+lowering.enter(on_floats(lambda x: 1.0 / x, quotient_cost), arithmetic.reciprocal)
+lowering.enter(on_floats(lambda x: x.sqrt(), lambda now: now.operations_of_root), arithmetic.sqrt, root)
+lowering.enter(on_floats(lambda x, y: select(x.ne(0.0), x / y, x.like(0.0)), quotient_cost), arithmetic.divide_live)
 lowering.enter(on_floats(lambda x, y: select(x.ne(0.0), x * y, x.like(0.0))), arithmetic.multiply_live)
 lowering.enter(on_floats(lambda x: x * x.like(pi / 180.0)), trigonometric.deg2rad)
 

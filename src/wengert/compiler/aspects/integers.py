@@ -8,13 +8,16 @@ from typing import Any
 from wengert.compiler.forms.lowering import Instructions, expansion, lowering, on_numbers
 from wengert.compiler.simd.lanes import Lanes, fma, select
 from wengert.compiler.simd.vector_functions import replace_rare, vector_function
+from wengert.core.machine import Machine
 from wengert.core.spec import Spec
 from wengert.ops.elementwise import arithmetic, predicates
 from wengert.ops.elementwise.predicates import rint
 from wengert.ops.shape import casting
 
-DIVISION = 12
-"""The cost of a division with remainder."""
+
+def division_cost(now: Machine) -> int:
+    """The cost of a division with remainder."""
+    return now.operations_of_integer_quotient
 
 
 def least_integer(kind: str) -> int:
@@ -109,9 +112,9 @@ def fmod(x: Lanes, y: Lanes) -> Lanes:
     return float_remainder(x, y) if x.type.is_float else integer_division(x, y)[1]
 
 
-lowering.enter(on_numbers(floor_divide, cost=DIVISION), predicates.floor_divide)
-lowering.enter(on_numbers(remainder, cost=DIVISION), arithmetic.remainder)
-lowering.enter(on_numbers(fmod, cost=DIVISION), arithmetic.fmod)
+lowering.enter(on_numbers(floor_divide, cost=division_cost), predicates.floor_divide)
+lowering.enter(on_numbers(remainder, cost=division_cost), arithmetic.remainder)
+lowering.enter(on_numbers(fmod, cost=division_cost), arithmetic.fmod)
 
 # Shifts
 

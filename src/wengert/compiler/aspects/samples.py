@@ -14,8 +14,6 @@ from wengert.ops.elementwise.exponential import log
 from wengert.ops.elementwise.trigonometric import cos
 from wengert.ops.samples import counter_words as ops
 
-HASH_COST = 18
-
 
 def signed(word: int) -> int:
     """The bits of a word as an integer with sign."""
@@ -45,8 +43,8 @@ def write_uniform(a: Lanes, b: Lanes, counter: Lanes, index: Lanes, dtype: Any, 
     return (bits | (0x7F << 23)).floats() - (1.0 - 2.0**-24)
 
 
-lowering.enter(Draw(write_words, HASH_COST), ops.random_words)
-lowering.enter(Draw(write_uniform, HASH_COST + 3), ops.random_uniform)
+lowering.enter(Draw(write_words, lambda now: now.operations_of_random_word), ops.random_words)
+lowering.enter(Draw(write_uniform, lambda now: now.operations_of_random_word + 3), ops.random_uniform)
 
 
 @expansion(ops.random_normal)
@@ -67,4 +65,4 @@ def write_multiply_high(x: Lanes, y: Lanes) -> Lanes:
     return x1 * y1 + middle.logical_right(half) + other.logical_right(half)
 
 
-lowering.enter(Instructions(write_multiply_high, "i", cost=12), ops.multiply_high)
+lowering.enter(Instructions(write_multiply_high, "i", lambda now: now.operations_of_high_product), ops.multiply_high)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -62,13 +64,14 @@ def diagonal_position(position: Position, _: Spec, offset: int, axis1: int, axis
 
 def concatenate_reads(position: Position, *specs: Spec, axis: int) -> list[Read]:
     """One array after the other; the last one needs no guard."""
-    reads, start = [], 0
-    for k, spec in enumerate(specs):
-        end = start + spec.shape[axis]
+    ends = list(accumulate([spec.shape[axis] for spec in specs]))
+    low, high = range_within(position[axis], ends[-1])
+    reads = []
+    for k in range(bisect_right(ends, low), min(bisect_right(ends, high) + 1, len(ends))):
+        start, end = ends[k] - specs[k].shape[axis], ends[k]
         guards = () if k == len(specs) - 1 else (Guard(position[axis].times(-1).plus(end - 1)),)
         if end > start:
             reads.append(Read(guards, k, (*position[:axis], position[axis].plus(-start), *position[axis + 1 :])))
-        start = end
     return reads
 
 
@@ -76,7 +79,19 @@ def stack_reads(position: Position, *specs: Spec, axis: int) -> list[Read]:
     """The index along the new axis is the number of the operand."""
     inner = (*position[:axis], *position[axis + 1 :])
     last = len(specs) - 1
-    return [Read(() if k == last else (Guard(position[axis].times(-1).plus(k)),), k, inner) for k in range(len(specs))]
+    low, high = range_within(position[axis], len(specs))
+    return [
+        Read(() if k == last else (Guard(position[axis].times(-1).plus(k)),), k, inner) for k in range(low, high + 1)
+    ]
+
+
+def range_within(index: Affine, extent: int) -> tuple[int, int]:
+    """The smallest and the largest value of an index, within an axis: what is outside of it is not used.
+
+    An element at a fixed index has one read, so that those of many joined arrays are written out in linear time.
+    """
+    low, high = index.range
+    return min(max(low, 0), extent - 1), max(min(high, extent - 1), 0)
 
 
 def concatenate_pieces(position: Position, *specs: Spec, axis: int) -> list[Position] | None:

@@ -15,6 +15,7 @@ import numpy as np
 from wengert.compiler.forms.lowering import expansion, lowering
 from wengert.compiler.routines.window_places import PLACES
 from wengert.compiler.routines.window_spreads import SPREADS
+from wengert.core import machine
 from wengert.graph.ir import is_a
 from wengert.ops.elementwise.arithmetic import add
 from wengert.ops.elementwise.choices import maximum, where
@@ -23,16 +24,22 @@ from wengert.ops.shape.casting import _stop_gradient
 from wengert.ops.shape.reshaping import broadcast_to, expand_dims, reshape
 from wengert.ops.signal import windows as ops
 
-MOST_CHOICES, MOST_TERMS = 32, 100
-"""The largest numbers of elements of windows that are chosen one by one, and that are folded; NumPy takes others."""
-
-
 lowering.enter(PLACES, ops.window_place)
 lowering.enter(SPREADS, ops.window_spread)
 
 
-def is_native(windows: ops.Windows, most: int = MOST_CHOICES) -> bool:
-    """Whether windows are few slices."""
+def can_fold(windows: ops.Windows) -> bool:
+    """Whether windows are few slices, which are folded."""
+    return are_slices(windows, machine.current.max_elements_of_folded_window)
+
+
+def can_choose(windows: ops.Windows) -> bool:
+    """Whether windows are so few slices that their largest elements are chosen one by one."""
+    return are_slices(windows, machine.current.max_elements_of_chosen_window)
+
+
+def are_slices(windows: ops.Windows, most: int) -> bool:
+    """Whether windows are slices, at most so many."""
     count = math.prod(map(len, windows))
     return count <= most and all(isinstance(indices, range) for elements in windows for indices in elements)
 
@@ -64,8 +71,8 @@ def expand_window_pick(u: Any, x: Any, windows: ops.Windows) -> Any:
         return None
     node = x.node.args[0] if is_a(x.node, _stop_gradient) else x.node
     if node is u.node:
-        return fold_windows(u, windows, maximum) if is_native(windows, MOST_TERMS) else None
-    if not is_native(windows):
+        return fold_windows(u, windows, maximum) if can_fold(windows) else None
+    if not can_choose(windows):
         return None
     first, *others = [u[ops.window_key(element)] for element in product(*windows)]
     for part, is_larger in zip(others, larger_elements(x, windows), strict=True):
@@ -77,7 +84,7 @@ def expand_window_pick(u: Any, x: Any, windows: ops.Windows) -> Any:
 def expand_window_place(t: Any, x: Any, windows: ops.Windows) -> Any:
     """A choice for each element of tiles, which compares the number of the window's largest element to its own."""
     sizes = ops.tile_size(windows, x.shape[-len(windows) :])
-    if not is_native(windows) or x.dtype.kind != "f" or sizes is None:
+    if not can_choose(windows) or x.dtype.kind != "f" or sizes is None:
         return None
     found: Any = broadcast_to(np.int64(0), t.shape)
     for i, is_larger in enumerate(larger_elements(x, windows), 1):
@@ -90,7 +97,7 @@ def expand_window_place(t: Any, x: Any, windows: ops.Windows) -> Any:
 @expansion(ops.window_sum)
 def expand_window_sum(x: Any, windows: ops.Windows) -> Any:
     """Sums of slices."""
-    return fold_windows(x, windows, add) if is_native(windows, MOST_TERMS) else None
+    return fold_windows(x, windows, add) if can_fold(windows) else None
 
 
 @expansion(ops.window_spread)

@@ -41,8 +41,6 @@ from wengert.transforms.transformed_function import function_name
 Static = Sequence[int] | int
 P = ParamSpec("P")
 R = TypeVar("R")
-MOST_ENTRIES = 4
-"""So many native entries are tried, from the last one on, before the arguments are examined."""
 DIFFERENTIATED = (Tensor, Dual, Jet, Batched)
 """Values for which a call of a compiled function is one operation."""
 
@@ -249,7 +247,8 @@ class Compiled(Generic[P, R]):
         """Let further calls begin with an entry, which takes arguments of one signature."""
         INSTALLED.add(self)
         self.fast = entry
-        self.entries = (entry, *[other for other in self.entries if other is not entry])[:MOST_ENTRIES]
+        most = machine.current.max_tried_native_entries
+        self.entries = (entry, *[other for other in self.entries if other is not entry])[:most]
 
     def flatten_arguments(self, args: tuple, kwargs: dict[str, Any]) -> tuple[list, Structure]:
         """The leaves of the arguments and their structure; a static argument is one leaf."""

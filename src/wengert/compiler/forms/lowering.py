@@ -25,6 +25,7 @@ from wengert.compiler.simd.lanes import Lanes
 from wengert.compiler.simd.types import PARTS, Type
 from wengert.core import machine
 from wengert.core.aspects import Aspect
+from wengert.core.machine import Machine
 from wengert.core.spec import Spec
 from wengert.graph.ir import Operation
 
@@ -39,11 +40,20 @@ Rows = Sequence[Sequence[Lanes]]
 """The elements of a matrix."""
 
 
-class Lowering:
-    """The native code of an operation; `cost` is that of one element, in additions."""
+Cost = int | Callable[[Machine], int]
+"""The cost of one element, in additions: a number, or a field of the machine record."""
 
-    def __init__(self, cost: int = 1):
-        self.cost = cost
+
+class Lowering:
+    """The native code of an operation."""
+
+    def __init__(self, cost: Cost = 1):
+        self._cost = cost
+
+    @property
+    def cost(self) -> int:
+        """The cost of one element, in additions."""
+        return self._cost if isinstance(self._cost, int) else self._cost(machine.current)
 
 
 class Instructions(Lowering):
@@ -53,7 +63,7 @@ class Instructions(Lowering):
     `results` are the kinds of dtypes that it supports: "f" floats, "c" complex numbers, "i" integers, "b" booleans.
     """
 
-    def __init__(self, body: Callable[..., Lanes], results: str, cost: int = 1):
+    def __init__(self, body: Callable[..., Lanes], results: str, cost: Cost = 1):
         super().__init__(cost)
         self.body, self.results = body, results
 
@@ -79,17 +89,17 @@ class Predicate(Instructions):
         return super().write(operands, "i8" if kind == "i1" else kind, params)
 
 
-def on_floats(body: Callable[..., Lanes], cost: int = 1) -> Instructions:
+def on_floats(body: Callable[..., Lanes], cost: Cost = 1) -> Instructions:
     """Instructions on floats; integers are converted first if NumPy does so."""
     return Instructions(body, "f", cost)
 
 
-def on_numbers(body: Callable[..., Lanes], cost: int = 1) -> Instructions:
+def on_numbers(body: Callable[..., Lanes], cost: Cost = 1) -> Instructions:
     """Instructions on floats and integers, in the dtype of the result."""
     return Instructions(body, "fi", cost)
 
 
-def on_scalars(body: Callable[..., Lanes], cost: int = 1) -> Instructions:
+def on_scalars(body: Callable[..., Lanes], cost: Cost = 1) -> Instructions:
     """Instructions on numbers and booleans, in the dtype of the result."""
     return Instructions(body, "fib", cost)
 
@@ -110,7 +120,7 @@ class Draw(Lowering):
     `size` for each.
     """
 
-    def __init__(self, body: Callable[..., Lanes], cost: int):
+    def __init__(self, body: Callable[..., Lanes], cost: Cost):
         super().__init__(cost)
         self.body = body
 
@@ -173,7 +183,7 @@ class Reduction(Lowering):
         fold: Callable[[Lanes, Lanes], Lanes],
         identity: Callable[[Type], Any],
         is_ordered: bool = False,
-        cost: int = 1,
+        cost: Cost = 1,
     ):
         super().__init__(cost)
         self.fold, self.identity, self.is_ordered = fold, identity, is_ordered
@@ -208,7 +218,7 @@ class RunningReduction(Reduction):
         start: Callable[[Sequence[Lanes]], RunningState],
         fold: Callable[..., Lanes],
         end: Callable[[RunningState], Lanes],
-        cost: int,
+        cost: Cost,
     ):
         super().__init__(fold, lambda type: identity, is_ordered=True, cost=cost)
         self.letter, self.start, self.end = letter, start, end

@@ -25,7 +25,7 @@ from wengert.compiler.forms.lowering import FLOATS, RunningReduction, lowering
 from wengert.compiler.simd.complex_lanes import RunningState
 from wengert.compiler.simd.double import two_sum
 from wengert.compiler.simd.lanes import Lanes, fma, select
-from wengert.compiler.simd.vector_functions import COST, call
+from wengert.compiler.simd.vector_functions import call, function_cost
 from wengert.core import machine
 from wengert.core.definition import Definition
 from wengert.core.kinds import shift_axes
@@ -131,10 +131,19 @@ def end_logsumexp(state: RunningState) -> Lanes:
 
 
 lowering.enter(
-    RunningReduction("q", (0.0,) * 4, start_squares, combine_squares, lambda state: state.parts[3], cost=10), SQUARES
+    RunningReduction(
+        "q",
+        (0.0,) * 4,
+        start_squares,
+        combine_squares,
+        lambda state: state.parts[3],
+        lambda now: now.operations_of_squares_term,
+    ),
+    SQUARES,
 )
 lowering.enter(
-    RunningReduction("d", (-math.inf, 0.0), start_logsumexp, combine_logsumexp, end_logsumexp, cost=COST), LOGSUMEXP
+    RunningReduction("d", (-math.inf, 0.0), start_logsumexp, combine_logsumexp, end_logsumexp, cost=function_cost),
+    LOGSUMEXP,
 )
 
 

@@ -18,7 +18,6 @@ from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.schedule.affine import Position, lane_stride
 from wengert.compiler.simd.lanes import Lanes
 from wengert.compiler.simd.types import Type
-from wengert.compiler.simd.vector_functions import COST, INLINED_CALLS
 from wengert.core import machine
 from wengert.graph.ir import Node, Operation
 
@@ -46,13 +45,14 @@ def find_stages(plan: LoopPlan, sources: ElementSources) -> list[Stage]:
     if not all(plan.schedule.forms[node] in FORMS and has_lanes(position) for node, position in computed):
         return []
     costs = {e: element_cost(e[0], len(found[e]), sources) for e in computed}
-    long = {e: None for e in computed if costs[e] >= COST}
+    now = machine.current
+    long = {e: None for e in computed if costs[e] >= now.operations_of_function}
     number: dict[Element, int] = {}  # the first stage that can compute an element
     for e, operands in found.items():
         number[e] = max([number[s] + (s in long) for s in operands], default=0)
     count = max([number[e] + 1 for e in long], default=0)
-    now = machine.current
-    if len({tuple(found[e]) for e in long}) < 2 or len(long) > min(now.max_functions_of_stage * count, INLINED_CALLS):
+    most = min(now.max_functions_of_stage * count, now.max_inlined_calls_of_module)
+    if len({tuple(found[e]) for e in long}) < 2 or len(long) > most:
         return []
     targets = [[e for e in long if number[e] == k] for k in range(count)]
     expensive = {e for e in computed if costs[e] >= now.min_operations_of_kept_element}
@@ -103,8 +103,9 @@ def element_cost(node: Node, terms: int, sources: ElementSources) -> int:
     """The cost of an element of floats, in additions; that of a function if it is a sum of many terms."""
     if not isinstance(node, Operation) or node.dtype.kind != "f":
         return 0
+    now = machine.current
     if sources.schedule.forms[node] is Form.UNROLLED:
-        return COST if terms >= machine.current.min_terms_of_staged_sum else 1
+        return now.operations_of_function if terms >= now.min_terms_of_staged_sum else 1
     return operation_cost(node)
 
 

@@ -34,9 +34,10 @@ from wengert.compiler.simd.lane_operations import (
     store_element,
 )
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
-from wengert.compiler.simd.transposes import LONGEST, block_start, block_width, read_block, store_rows
+from wengert.compiler.simd.transposes import block_start, block_width, read_block, store_rows
 from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.compiler.small_matrices.call import MatrixCall
+from wengert.core import machine
 from wengert.graph.ir import Constant, Node, Operation
 
 
@@ -259,7 +260,7 @@ class Elements(ElementSources):
             ]
             return Complex(real, imag) if real is not None and imag is not None else None
         stride, lanes = lane_stride(index)
-        if stride > LONGEST:
+        if stride > machine.current.max_elements_of_transposed_row:
             return None
         column = index.constant % stride
         start = block_start(column, stride, lanes)

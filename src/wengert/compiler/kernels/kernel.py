@@ -33,7 +33,7 @@ class KernelText(NamedTuple):
 
     Its outermost loop runs to `extent` in steps of `grain`, and threads may share it if it `is_shared`; `work` is the
     number of scalar operations. `combine` folds the results of its pieces. One that `has_few_passes` has functions of
-    small matrices, written out, or stages.
+    small matrices, written out, or stages, or is long.
     """
 
     name: str
@@ -138,17 +138,22 @@ class KernelWriter(KernelLoops):
     def function(self, extent: int, grain: int, has_threads: bool, combine: str | None = None) -> KernelText:
         """The function of the kernel."""
         is_inline, plan = self.schedule.is_inline, self.plan
-        has_few_passes = bool(plan.matrices) or self.stages is not None
-        text = kernel_function(self.name, self.code, is_inline, FEW_PASSES if has_few_passes else "")
+        has_few_passes = bool(plan.matrices) or self.stages is not None or is_long(self.code)
+        text = kernel_function(self.name, self.code, is_inline, has_few_passes)
         is_shared = plan.work >= machine.current.min_shared_operations and has_threads
         return KernelText(
             self.name, text, extent, grain, plan.work, is_shared, combine, self.code, is_inline, has_few_passes
         )
 
 
-def kernel_function(name: str, code: Code, is_inline: bool = False, attributes: str = "") -> str:
-    """The text of a kernel's function, which becomes part of its caller if it `is_inline`."""
+def is_long(code: Code) -> bool:
+    """Whether a function is so long that all passes would take too much time."""
+    return len(code.lines) > machine.current.max_lines_of_optimized_kernel
+
+
+def kernel_function(name: str, code: Code, is_inline: bool = False, has_few_passes: bool = False) -> str:
+    """The text of a function, which becomes part of its caller if it `is_inline`; long ones have few passes."""
     linkage, inlining = ("internal ", "alwaysinline") if is_inline else ("", f"noinline {aligned_stack()}")
-    parameters = "ptr %table, i64 %begin, i64 %end"
+    parameters, attributes = "ptr %table, i64 %begin, i64 %end", FEW_PASSES if has_few_passes or is_long(code) else ""
     head = f"define {linkage}void @{name}({parameters}) {inlining} nounwind {attributes} {{\nentry:\n"
     return head + "\n".join([*code.hoisted, *code.lines, "  ret void", "}"])

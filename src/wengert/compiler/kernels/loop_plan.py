@@ -276,6 +276,7 @@ class LoopPlan:
         node, orders = self.kernel.scatter, machine.current
         if (
             node is None
+            or not self.kept_axes
             or self.work < orders.scatter_pieces_from_operations
             or not all(Written.by(s).adds for s in self.kernel.scatters)
         ):
@@ -382,9 +383,12 @@ class LoopPlan:
 
 
 def reads_rows(node: Operation) -> bool:
-    """Whether a gather reads rows of neighbours that fill vectors: an index is that of a whole row."""
+    """Whether a gather reads rows of neighbours that fill the lanes of a sum: an index is that of a whole row.
+
+    The lanes of sums depend on it, so that it must not depend on the vectors of the processor.
+    """
     last = node.params["key"].parts(node.args[0].ndim)[-1]
-    return isinstance(last, slice) and node.shape[-1] >= vector_lanes(node.dtype.itemsize)
+    return isinstance(last, slice) and node.shape[-1] >= sum_lanes(node.dtype.itemsize)
 
 
 def strided_counts(indices: Sequence[Affine], ndim: int) -> list[int]:

@@ -43,8 +43,8 @@ class Target(NamedTuple):
     """A processor by LLVM's name, its features besides, and the width of its vectors in bytes.
 
     Where it `is_freestanding`, there is nothing but the program: no Python, no BLAS, no threads, and no memory but what
-    the caller gives and `stack_bytes` of the stack, unless it `may_allocate`. `lacks` are LLVM's intrinsics that it has
-    no instructions for: they are written out.
+    the caller gives and some of the stack, little where it `is_small`, unless it `may_allocate`. `lacks` are LLVM's
+    intrinsics that it has no instructions for: they are written out.
     """
 
     triple: str
@@ -55,7 +55,15 @@ class Target(NamedTuple):
     may_allocate: bool = True
     lacks: frozenset[str] = frozenset()
     pointer_bytes: int = 8
-    stack_bytes: int = 1 << 15
+    is_small: bool = False
+
+    @property
+    def stack_bytes(self) -> int:
+        """The bytes of the stack that intermediate results may take."""
+        now = machine.current
+        if self.is_small:
+            return now.max_stack_bytes_of_microcontroller
+        return now.max_stack_bytes_of_exported_program if self.is_freestanding else now.max_stack_bytes_of_arena
 
 
 _COMPILED_FOR: ContextVar[Target | None] = ContextVar("compiled_for", default=None)
@@ -138,6 +146,11 @@ def runnable_levels() -> list[str]:
 def vector_bytes() -> int:
     """The width of the vectors that code is compiled for."""
     return machine.current.vector_bytes or machine_target().vector_bytes
+
+
+def vector_registers() -> int:
+    """The number of registers for vectors: AVX-512 has twice as many as processors before it."""
+    return 32 if vector_bytes() == 64 else 16
 
 
 def vector_lanes(nbytes: int) -> int:

@@ -11,10 +11,7 @@ from __future__ import annotations
 import ctypes
 import sys
 
-from wengert.core import allocator
-
-LARGE_ARENA = allocator.SETTINGS[allocator.MMAP_THRESHOLD]
-"""An arena of more bytes would be returned to the operating system."""
+from wengert.core import allocator, machine
 
 KEPT = (ctypes.c_int64 * 2)(0, 0)
 """The address of the block that is kept, or zero, and the largest size that may be; native code reads both."""
@@ -22,7 +19,10 @@ KEPT = (ctypes.c_int64 * 2)(0, 0)
 
 def allow_kept_memory() -> None:
     """Set the largest size, unless the user wants no memory to be kept."""
-    KEPT[1] = allocator.SETTINGS[allocator.TRIM_THRESHOLD] if allocator.may_keep_memory() else 0
+    KEPT[1] = machine.current.bytes_kept_by_allocator if allocator.may_keep_memory() else 0
+
+
+machine.on_change(allow_kept_memory)
 
 
 HUGE_PAGE = 1 << 21

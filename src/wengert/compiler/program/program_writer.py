@@ -14,7 +14,6 @@ from wengert.compiler.kernels.threads import share_work
 from wengert.compiler.machine.target import machine_target
 from wengert.compiler.machine.translation import Effort
 from wengert.compiler.program.control_text import LoopWriter, SwitchWriter
-from wengert.compiler.program.kept_memory import LARGE_ARENA
 from wengert.compiler.program.kernel_lists import find_equal_kernels, write_list
 from wengert.compiler.program.memory_plan import ALIGNMENT, Slot, address, aligned_size, is_immediate
 from wengert.compiler.program.module_text import Body, BodyText, Shared, upcall_table, write_modules
@@ -184,7 +183,7 @@ class ProgramWriter:
             code.do(f"{memory.text} = getelementptr i8, ptr {given}, i64 {self.taken}")
             self.taken += aligned_size(size)
             return memory
-        is_kept = size > LARGE_ARENA and not self.calls_python
+        is_kept = size > machine.current.max_bytes_of_kept_array and not self.calls_python
         if is_kept:
             self.shared.keeps_memory = True
             code.do(f"{memory.text} = call ptr @wengert.take_memory(i64 {aligned_size(size)})")

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.machine.target import vector_registers
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.call import read_part
 from wengert.compiler.routines.packed_products import TileWriter, Tiling, smaller
@@ -56,7 +56,7 @@ class Elimination(Tiling):
         super().__init__(kind)
         self.block = block_columns()
         self.pivot, self.tile = pivot, TileWriter(kind, False, adds_last=True)
-        self.together = max((16 if vector_bytes() >= 64 else 8) * self.lanes // self.block, 1)
+        self.together = max(vector_registers() // 2 * self.lanes // self.block, 1)
         """The columns whose triangles are solved together, in half of the registers: a single one mostly waits."""
         self.names = {
             part: f"wengert.eliminate.{part}.{kind}" for part in ("column", "block", "copy", "rest", "exchange")

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from wengert.compiler.machine.target import vector_bytes, vector_lanes
+from wengert.compiler.machine.target import vector_lanes, vector_registers
 from wengert.compiler.routines.matrix_product import MatrixProduct
 from wengert.compiler.routines.wide_vectors import has_wide_vectors
 from wengert.compiler.simd.complex_lanes import Variable
@@ -115,9 +115,9 @@ class Tiling:
         self.lanes = self.vector.lanes
         self.width = 2 * self.lanes
         """The columns of a panel; the last one is filled up with zeros."""
-        self.rows = 12 if vector_bytes() >= 64 else 6
+        self.rows = 3 * vector_registers() // 8
         """The rows of a high tile: as many as leave some registers for factors."""
-        self.low_rows = 4 if vector_bytes() >= 64 else self.rows
+        self.low_rows = self.rows // 3 if vector_registers() > 16 else self.rows
         """The rows of a low tile: a third, if the sums of a third keep the processor busy."""
         self.chunk = max(machine.current.chunk_bytes_of_packed_product // self.element.align, 1)
         """The most terms of a chunk."""

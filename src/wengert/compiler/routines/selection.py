@@ -26,6 +26,7 @@ from wengert.compiler.routines.sorting import (
     Rows,
     SortKey,
     aligned,
+    digit_bits,
     digit_parts,
     for_each_row,
     key_of,
@@ -37,11 +38,6 @@ from wengert.compiler.simd.types import BOOL, I64, PTR, Type
 from wengert.core import machine
 from wengert.graph.ir import Operation
 from wengert.ops.samples.sorting import positions_of
-
-FIRST_DIGIT, DIGIT = 12, 8
-"""The bits of the first digit, which has the exponent of a number, and of the following ones and those of short rows:
-the tables of counts are as long as a digit has values.
-"""
 
 I8 = Type("i8")
 
@@ -103,7 +99,8 @@ def write_finder(code: Code, record: Record) -> None:
     records, others, found = [Lanes(code, name, PTR) for name in ("%records", "%others", "%found")]
     source = code.variable(PTR, records)
     count, rank, below = [code.variable(I64, Lanes(code, name, I64)) for name in ("%size", "%rank", "%below")]
-    counts = code.array(I32, 1 << DIGIT)
+    bits = digit_bits()
+    counts = code.array(I32, 1 << bits)
     head, check, body, done = [code.label(hint) for hint in ("digit", "check", "count", "found")]
     code.jump(head)
     code.begin(head)
@@ -113,15 +110,15 @@ def write_finder(code: Code, record: Record) -> None:
     code.branch(code.load(below, I64) > 0, body, done)
     code.begin(body)
     here, now, wanted, high = code.load(source, PTR), *[code.load(v, I64) for v in (count, rank, below)]
-    low = code.intrinsic("smax", I64, high - DIGIT, code.constant(0, I64))
+    low = code.intrinsic("smax", I64, high - bits, code.constant(0, I64))
     mask = (code.constant(1, I64) << (high - low)) - 1
     digit_of = lambda moved: record.key_of(moved).logical_right(low) & mask
-    code.clear(counts, 4 << DIGIT)
+    code.clear(counts, 4 << bits)
     with code.loop(0, now) as i:
         place = code.offset(counts, digit_of(record.load(here, i)), I32)
         code.store(code.load(place, I32) + 1, place)
     total, chosen = code.variable(I64, 0), code.variable(I64, 0)
-    with code.loop(0, 1 << DIGIT) as value:
+    with code.loop(0, 1 << bits) as value:
         start = code.load(total, I64)
         end = start + code.load(code.offset(counts, value, I32), I32).to("i64")
         code.store(end, total)
@@ -209,8 +206,9 @@ class Selector:
     def groups(self) -> list[list[int]]:
         """The positions by their number, those together that are close to each other."""
         found: list[list[int]] = []
+        near = self.rows.n // machine.current.parts_of_jointly_sampled_positions
         for j, k in enumerate(self.kth):
-            if found and k - self.kth[found[-1][0]] <= self.rows.n >> 8:
+            if found and k - self.kth[found[-1][0]] <= near:
                 found[-1].append(j)
             else:
                 found.append([j])
@@ -224,8 +222,9 @@ class Selector:
     def find_by_digits(self, numbers: Sequence[int]) -> None:
         """Copy the numbers whose first digit is that of an element that is looked for, then look there."""
         code, row, record, bits = self.code, self.row, self.record, self.row.key.bits
-        is_long = self.rows.n >= machine.current.min_elements_of_long_selection
-        digit = min(FIRST_DIGIT if is_long else DIGIT, bits)
+        now = machine.current
+        is_long = self.rows.n >= now.min_elements_of_long_selection
+        digit = min(min(now.bits_of_first_selected_digit, 16) if is_long else digit_bits(), bits)
         shift = bits - digit
         counts, is_wanted = code.array(I32, 1 << digit), code.array(I8, 1 << digit)
         code.clear(counts, 4 << digit)
@@ -276,7 +275,8 @@ class Selector:
     def sample_bounds(self, first: int, last: int) -> tuple[Lanes, Lanes]:
         """Keys between which the elements at two positions, and those in between, will be: of numbers of a sample."""
         code, row, record, n = self.code, self.row, self.record, self.rows.n
-        size = max(min(machine.current.max_elements_of_selection_sample, n // 16), 1)
+        now = machine.current
+        size = max(min(now.max_elements_of_selection_sample, n // now.elements_per_sampled_element), 1)
         margin = math.isqrt(9 * size // 4)  # three times the deviation of a rank
         with code.loop(0, size) as i:
             record.store(record.make(row.key.of(row.read(i * (n // size))), i), row.work, i)

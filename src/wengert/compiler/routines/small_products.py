@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wengert.compiler.machine.target import sum_lanes, vector_bytes, vector_lanes
+from wengert.compiler.machine.target import sum_lanes, vector_lanes, vector_registers
 from wengert.compiler.routines.matrix_product import MatrixProduct
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import fold_lanes, load_element, splat, store_element
@@ -99,7 +99,7 @@ class BlockWriter:
         self.element = Type(product.kind)
         names = "%x", "%y", "%initial", "%result"
         self.x, self.y, self.initial, self.result = [Lanes(self.code, name, PTR) for name in names]
-        registers = 16 if vector_bytes() >= 64 else 8
+        registers = vector_registers() // 2
         self.accumulators = registers // 2 if self.element.is_complex else registers
 
     def read(self, base: Lanes, index: Lanes, type: Type) -> Lanes:
@@ -154,7 +154,8 @@ class RowWriter(BlockWriter):
             self.copy_by_rows()
         most = max(self.accumulators // 4, 2)
         width = min(-(-n // lanes), most)
-        rows_of_block = lambda vectors: min(self.product.m, self.accumulators // vectors, 8)
+        largest = machine.current.max_rows_of_small_product_block
+        rows_of_block = lambda vectors: min(self.product.m, self.accumulators // vectors, largest)
         whole = n // (width * lanes) * (width * lanes)
         if whole:
             with code.loop(0, whole, width * lanes) as j:

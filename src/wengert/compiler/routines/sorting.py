@@ -22,9 +22,11 @@ from wengert.graph.ir import Operation
 I32, I8 = Type("i32"), Type("i8")
 LONG = 1 << 31
 """Rows of fewer numbers have counts of 32 bits."""
-DIGIT = 8
-"""The bits of a digit: the tables of counts are as long as it has values."""
-VALUES = 1 << DIGIT
+
+
+def digit_bits() -> int:
+    """The bits of a digit."""
+    return min(machine.current.bits_of_sorted_digit, 12)
 
 
 class SortKey(NamedTuple):
@@ -283,9 +285,10 @@ def write_digits(row: RowCode) -> None:
     code, key, record = row.code, row.key, Record(row.key, row.has_index)
     is_fixed = not row.has_index and key.type.is_float
     ambiguous = code.variable(BOOL, False)
-    digits = -(-key.bits // DIGIT)
-    counts = code.array(I32, digits * VALUES)
-    code.clear(counts, 4 * digits * VALUES)
+    bits = digit_bits()
+    digits, values = -(-key.bits // bits), 1 << bits
+    counts = code.array(I32, digits * values)
+    code.clear(counts, 4 * digits * values)
     with code.loop(0, row.n) as i:
         x = row.read(i)
         number = key.of(x)
@@ -293,21 +296,23 @@ def write_digits(row: RowCode) -> None:
             code.store(code.load(ambiguous, BOOL) | key.is_ambiguous(x), ambiguous)
         record.store(record.make(number, i), row.work, i)
         for d in range(digits):
-            count_digit(code, counts, d, number)
+            digit = (number.logical_right(d * bits) if d else number) & (values - 1)
+            place = code.offset(counts, digit + d * values if d else digit, I32)
+            code.store(code.load(place, I32) + 1, place)
     size = (row.n * record.nbytes + 63) & -64
     source = code.variable(PTR, row.work)
     target = code.variable(PTR, code.offset(row.work, size, I8))
     with code.loop(0, digits) as digit_number:
-        shift, own = digit_number * DIGIT, code.offset(counts, digit_number * VALUES, I32)
+        shift, own = digit_number * bits, code.offset(counts, digit_number * values, I32)
         records = code.load(source, PTR)
-        first = record.key_of(record.load(records, 0)).logical_right(shift) & (VALUES - 1)
+        first = record.key_of(record.load(records, 0)).logical_right(shift) & (values - 1)
         is_same = code.load(code.offset(own, first, I32), I32).to("i64").eq(row.n)
         with code.when(~is_same):
-            write_starts(code, own)
+            write_starts(code, own, values)
             others = code.load(target, PTR)
             with code.loop(0, row.n) as i:
                 moved = record.load(records, i)
-                digit = record.key_of(moved).logical_right(shift) & (VALUES - 1)
+                digit = record.key_of(moved).logical_right(shift) & (values - 1)
                 place = code.offset(own, digit, I32)
                 position = code.load(place, I32)
                 code.store(position + 1, place)
@@ -340,17 +345,10 @@ def write_ambiguous(row: RowCode) -> None:
                 code.store(position + 1, place)
 
 
-def count_digit(code: Code, counts: Lanes, d: int, number: Lanes) -> None:
-    """Add one to the count of the value of a digit."""
-    digit = (number.logical_right(d * DIGIT) if d else number) & (VALUES - 1)
-    place = code.offset(counts, digit + d * VALUES if d else digit, I32)
-    code.store(code.load(place, I32) + 1, place)
-
-
-def write_starts(code: Code, counts: Lanes) -> None:
+def write_starts(code: Code, counts: Lanes, values: int) -> None:
     """Replace counts by the positions at which their records start."""
     total = code.variable(I32, 0)
-    with code.loop(0, VALUES) as v:
+    with code.loop(0, values) as v:
         place = code.offset(counts, v, I32)
         count = code.load(place, I32)
         start = code.load(total, I32)
@@ -363,9 +361,10 @@ def sorting_work(node: Operation) -> RoutineWork:
     rows, key = Rows.of(node), key_of(node)
     if is_short(rows):
         return RoutineWork(is_shared=digit_parts(node) > 1)
-    digits = -(-key.bits // DIGIT)
+    bits = digit_bits()
+    digits = -(-key.bits // bits)
     count = digits * node.args[0].size
-    counted = Indexed("added", 4 * digits * VALUES, count)
+    counted = Indexed("added", 4 * digits << bits, count)
     return RoutineWork((counted, Indexed("moved", row_workspace(node) // 2, count)), is_shared=digit_parts(node) > 1)
 
 

@@ -109,11 +109,12 @@ class RowWriter(VectorProductWriter):
     def write(self, begin: Lanes, end: Lanes) -> None:
         """Blocks of rows; the last one ends with the matrix."""
         code, m = self.code, self.product.m
-        rows = min(self.vector.lanes, m)
+        together = min(self.vector.lanes, self.product.sum_lanes)
+        rows = min(together, m)
         with code.loop(begin, end, rows) as first:
             i = code.intrinsic("smin", I64, first, first.like(m - rows)) if m % rows else first
             sums = self.sum_rows([self.row(i + r) for r in range(rows)])
-            if rows == self.vector.lanes:
+            if rows == together:
                 self.store_sum(fold_rows([halve_lanes(total, rows) for total in sums]), i)
             else:
                 for r, total in enumerate(sums):

@@ -60,7 +60,7 @@ def write_places(call: RoutineCall) -> None:
     name = f"wengert.places.{node.dtype.char}.{'x'.join(map(str, x.shape))}.{range_marks(windows)}"
     call.define_part(name, lambda code: write_stack(code, node))
     pointers = [*[operand.pointer for operand in call.operands], call.result]
-    work = machine.current.operations_of_window_element * node.args[0].size * math.prod(map(len, windows))
+    work = machine.current.operations_of_placed_element * node.args[0].size * math.prod(map(len, windows))
     call.run_on_all_cores(name, pointers, stack, 1, work)
 
 

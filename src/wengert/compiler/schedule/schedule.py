@@ -33,6 +33,7 @@ from wengert.compiler.schedule.stencils import count_reads
 from wengert.compiler.schedule.strides import Strides, layout_of
 from wengert.compiler.schedule.symmetric_products import read_triangles
 from wengert.compiler.schedule.unrolled_rows import can_unroll
+from wengert.compiler.schedule.written_elements import is_too_long
 from wengert.core import machine
 from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
@@ -116,7 +117,8 @@ class Schedule:
         graph = self.graph
         plain = {node: form_of(node, ()) for node in graph.nodes}
         elements = sum(scalar_operations(node) for node in graph.operations if plain[node] is not Form.VIEW)
-        elements += sum(node.size for node in graph.outputs if plain[node] is Form.VIEW)  # which are stored
+        stored = {*graph.outputs, *[node.args[0] for node in graph.operations if plain[node] is Form.GATHER]}
+        elements += sum(node.size for node in stored if plain[node] is Form.VIEW)
         is_short = elements <= machine.current.max_operations_of_unrolled_program
         if is_short and not any(plain[node] in OUTSIDE for node in graph.operations):
             self.is_tiny = True
@@ -227,6 +229,9 @@ class Schedule:
         if self.forms[base] is Form.GIVEN:
             return 0
         if base in self.stored:
+            return self.ready(base)
+        if form is Form.UNROLLED and not self.is_tiny and not in_rows(a, self.rows) and is_too_long(self, node):
+            self.store(base)
             return self.ready(base)
         if not self.is_same_loop(node, a, base, direct, domain) and self.is_worth_storing(base, domain):
             self.store(base)

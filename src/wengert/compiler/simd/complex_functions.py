@@ -16,7 +16,7 @@ from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.double import fast_two_sum, two_product
 from wengert.compiler.simd.lanes import Lanes, select
 from wengert.compiler.simd.logarithm import log_of_double_sum, split_positive
-from wengert.compiler.simd.vector_functions import COST, call
+from wengert.compiler.simd.vector_functions import call
 from wengert.core.aspects import Operation
 from wengert.ops.elementwise import arithmetic, exponential, trigonometric
 
@@ -34,7 +34,7 @@ def function(*operations: Operation, calls: int = 1) -> Callable[[Body], Body]:
     """Make the decorated body the instructions of operations on complex numbers, at the cost of so many functions."""
 
     def decorate(body: Body) -> Body:
-        complex_lowering.enter(Instructions(body, "c", calls * COST), *operations)
+        complex_lowering.enter(Instructions(body, "c", lambda now: calls * now.operations_of_function), *operations)
         return body
 
     return decorate

@@ -10,7 +10,7 @@ from wengert.compiler.simd.exponential import RANGES, reduce_argument
 from wengert.compiler.simd.lanes import Lanes, divide_usual, fma, polynomial, select
 from wengert.compiler.simd.logarithm import FORMATS, LN2, split_any, split_positive
 from wengert.compiler.simd.types import constant_text
-from wengert.compiler.simd.vector_functions import COST, call, vector, vector_function
+from wengert.compiler.simd.vector_functions import call, function_cost, vector, vector_function
 from wengert.ops.elementwise import arithmetic, exponential, trigonometric
 
 # (2 atanh(s) / s - 2 - 2/3 z) / z^2 with z = s^2 < 0.0295: z^2 times this to 2^-73.4 of 2.
@@ -100,7 +100,7 @@ def product_or_power(x: Lanes, y: Lanes) -> Lanes:
     return call("power", x, y)
 
 
-lowering.enter(on_floats(product_or_power, COST), exponential._power)
+lowering.enter(on_floats(product_or_power, function_cost), exponential._power)
 
 
 def _double_power(size: Lanes, y: Lanes, limit: Lanes) -> Lanes:

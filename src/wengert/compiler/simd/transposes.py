@@ -14,19 +14,20 @@ from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.lane_operations import pick_lanes
 from wengert.compiler.simd.lanes import Lanes
 from wengert.compiler.simd.types import Type
-
-SHORTEST = 5
-"""Rows with fewer elements are read as one vector."""
-LONGEST = 256
-"""Elements of longer rows are gathered."""
+from wengert.core import machine
 
 ReadMemory = Callable[[int, Type], Lanes]
 """Neighbouring elements: the index of the first one, counted from that of the first row, and their type."""
 
 
+def is_one_vector(stride: int) -> bool:
+    """Whether rows of so many elements are read as one vector."""
+    return stride < min(machine.current.min_elements_of_blocked_row, 8)
+
+
 def block_width(stride: int, lanes: int) -> int:
     """The number of columns that are read at once from rows of so many elements."""
-    if stride < SHORTEST:
+    if is_one_vector(stride):
         return stride
     return 1 << (min(stride, lanes).bit_length() - 1)
 
@@ -40,7 +41,7 @@ def block_start(column: int, stride: int, lanes: int) -> int:
 def read_block(read: ReadMemory, stride: int, type: Type) -> list[Lanes]:
     """The columns of a block that begins at index 0; `type` is that of a column."""
     lanes, width = type.lanes, block_width(stride, type.lanes)
-    if stride < SHORTEST:
+    if is_one_vector(stride):
         whole = read(0, Type(type.kind, stride * lanes))
         return [pick_lanes(whole, range(column, stride * lanes, stride)) for column in range(stride)]
     part = Type(type.kind, width)
@@ -51,7 +52,7 @@ def read_block(read: ReadMemory, stride: int, type: Type) -> list[Lanes]:
 def store_rows(columns: list[Lanes], start: Lanes, type: Type) -> None:
     """Write the rows of columns one after the other, from the first element on, whose type is given."""
     code = start.code
-    if len(columns) < SHORTEST:
+    if is_one_vector(len(columns)):
         code.store(join_columns(columns), start, type.align)
         return
     for row, column, piece in split_rows(columns):

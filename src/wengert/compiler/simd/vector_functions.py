@@ -19,7 +19,9 @@ from wengert.compiler.machine.translation import Level, Module, object_codes
 from wengert.compiler.simd.lane_operations import any_lane
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import Type
+from wengert.core import machine
 from wengert.core.aspects import Operation, primitive_of
+from wengert.core.machine import Machine
 
 Body = Callable[..., Lanes | tuple[Lanes, ...]]
 Function = TypeVar("Function", bound=Body)
@@ -40,11 +42,10 @@ HALVES: dict[str, Half] = {}
 PAIRS: set[str] = set()
 """The names of pairs, which have two results."""
 
-COST = 16
-"""The cost of one element, in additions."""
 
-INLINED_CALLS = 12
-"""The most calls of vector functions in one module that are inlined; with more, LLVM is slow."""
+def function_cost(now: Machine) -> int:
+    """The cost of one element, in additions."""
+    return now.operations_of_function
 
 
 def vector(*operations: Operation) -> Callable[[Function], Function]:
@@ -53,7 +54,7 @@ def vector(*operations: Operation) -> Callable[[Function], Function]:
     def decorate(body: Function) -> Function:
         for primitive in map(primitive_of, operations):
             vector_function(primitive.name)(body)
-            lowering.enter(on_floats(partial(call, primitive.name), COST), primitive)
+            lowering.enter(on_floats(partial(call, primitive.name), function_cost), primitive)
         return body
 
     return decorate
@@ -152,7 +153,7 @@ def vector_symbol(name: str, type: Type) -> str:
 
 def is_inlined(calls: dict[tuple[str, Type], int]) -> bool:
     """Whether there are few enough calls to inline them."""
-    return sum(calls.values()) <= INLINED_CALLS
+    return sum(calls.values()) <= machine.current.max_inlined_calls_of_module
 
 
 def definitions(

@@ -13,9 +13,8 @@ from contextvars import ContextVar
 
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import Type
+from wengert.core import machine
 
-MOST_IN_REGISTERS = 16
-"""The most elements of a matrix whose columns are unrolled."""
 IS_UNROLLED = ContextVar("IS_UNROLLED", default=False)
 
 
@@ -48,7 +47,8 @@ class Columns:
     def indices(self, start: int = 0, stop: int | None = None) -> Iterator[int | Lanes]:
         """The indices of columns, for a `for` statement whose body is written once, or for each of few columns."""
         stop = self.count if stop is None else stop
-        if self.rows * self.count <= MOST_IN_REGISTERS or stop - start < 2 or IS_UNROLLED.get():
+        is_small = self.rows * self.count <= machine.current.max_unrolled_elements_of_matrix
+        if is_small or stop - start < 2 or IS_UNROLLED.get():
             yield from range(start, stop)
         else:
             with self.code.loop(start, stop) as j:

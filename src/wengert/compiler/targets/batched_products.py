@@ -14,9 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-MOST_PLANS = 1024
-"""The number of shapes with strides whose plans are kept, and of batches whose offsets are kept on devices."""
-
 
 class MatrixLayout(NamedTuple):
     """How a matrix is in memory: row by row, or column by column if it `is_transposed`, so far from each other."""
@@ -64,7 +61,7 @@ def find_layout(shape: Sequence[int], strides: Sequence[int]) -> MatrixLayout | 
     return MatrixLayout(True, across) if down == 1 and across >= rows else None
 
 
-@lru_cache(MOST_PLANS)
+@lru_cache(1024)
 def plan_batch(shapes: tuple[tuple[int, ...], ...], strides: tuple[tuple[int, ...], ...]) -> BatchPlan | None:
     """How x @ y = out is computed, by the shapes and strides of all three; None if CuPy must do it."""
     batch = shapes[2][:-2]
@@ -122,7 +119,7 @@ def call_cublas(arrays: Any, plan: BatchPlan, x: Any, y: Any, out: Any) -> None:
     )  # fmt: skip
 
 
-@lru_cache(MOST_PLANS)
+@lru_cache(1024)
 def offsets_on_device(arrays: Any, _device: int, batch: BatchLayout, itemsize: int) -> Any:
     """Where the matrices of a batch are, in bytes, on the current device, where all streams find it."""
     found = arrays.asarray(batch.offsets() * itemsize)

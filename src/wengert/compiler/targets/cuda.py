@@ -37,13 +37,14 @@ from wengert.compiler.targets.device_program import DeviceProgram, DeviceWriter,
 from wengert.compiler.targets.device_report import DeviceBuild, DeviceReport
 from wengert.compiler.targets.device_run import LoadedProgram, launches_of
 from wengert.compiler.targets.thread_block import PARAMETER_BYTES, THREADS, VECTOR_BYTES, ThreadBlock
+from wengert.core import machine
 from wengert.core.devices import LIBRARIES
 from wengert.core.errors import user_error
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph as Program
 
-ALIGNED, SMALL, BLOCK = 256, 1 << 11, 1 << 16
-"""Results of at most SMALL bytes together are parts of a block of memory, at multiples of ALIGNED bytes."""
+ALIGNED = 256
+"""The bytes that results begin at multiples of."""
 NEWEST = 90
 """The newest compute capability that code is written for; later devices run it, too."""
 
@@ -139,16 +140,18 @@ class CudaDevice:
         """What makes new arrays; small ones are parts of a block that is allocated for many calls."""
         sizes = [-(-spec.size * spec.dtype.itemsize // ALIGNED) * ALIGNED for spec in specs]
         total = sum(sizes)
-        if not 0 < total <= SMALL:
+        now = machine.current
+        if not 0 < total <= now.max_bytes_of_small_device_results:
             return lambda: [cupy.empty(*spec) for spec in specs]
+        size = max(now.bytes_of_device_result_block, total)
         placed = [(*spec, start) for spec, start in zip(specs, itertools.accumulate(sizes, initial=0), strict=False)]
 
         def allocate() -> list[Any]:
             stream = cupy.cuda.get_current_stream().ptr
             with self.lock:
-                memory, start = self.blocks.get(stream, (None, BLOCK))
-                if start + total > BLOCK:
-                    memory, start = cupy.cuda.alloc(BLOCK), 0
+                memory, start = self.blocks.get(stream, (None, size))
+                if start + total > size:
+                    memory, start = cupy.cuda.alloc(size), 0
                 self.blocks[stream] = memory, start + total
             return [cupy.ndarray(shape, dtype, memory + (start + offset)) for shape, dtype, offset in placed]
 

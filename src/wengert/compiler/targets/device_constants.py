@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
+from wengert.core import machine
+
 TABLE = "wengert_constants"
-MOST = 4096
-"""The number of constants in a table; what exceeds it stays where it is."""
 ARITHMETIC = re.compile(r"\t(?:fma|add|sub|mul)\.rn\.f64 ")
 LONG = re.compile(r"0d[0-9A-F]{8}(?!00000000)[0-9A-F]{8}")
 """Constants that need more than 32 bits."""
@@ -19,6 +19,7 @@ LONG = re.compile(r"0d[0-9A-F]{8}(?!00000000)[0-9A-F]{8}")
 def read_constants(ptx: str) -> str:
     """PTX whose arithmetic reads long constants from a table."""
     numbers: dict[str, int] = {}
+    most = machine.current.max_constants_of_device_table
     lines: list[str] = []
     start, registers = 0, 0
     for line in ptx.splitlines():
@@ -28,7 +29,7 @@ def read_constants(ptx: str) -> str:
             lines.insert(start, f"\t.reg .f64 \t%constant<{registers}>;")
         elif ARITHMETIC.match(line):
             for text in LONG.findall(line):
-                if text not in numbers and len(numbers) == MOST:
+                if text not in numbers and len(numbers) >= most:
                     continue
                 number = numbers.setdefault(text, len(numbers))
                 lines.append(f"\tld.const.f64 \t%constant{registers}, [{TABLE}+{8 * number}];")

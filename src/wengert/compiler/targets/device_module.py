@@ -15,10 +15,9 @@ from wengert.compiler.targets.device_constants import read_constants
 from wengert.compiler.targets.device_division import call_divisions
 from wengert.compiler.targets.device_functions import DEVICE_FUNCTIONS, SHORT_RARE, join_predicates
 from wengert.compiler.targets.thread_block import PARAMETER_BYTES, DeviceKernel, ThreadBlock, kernel_symbol
+from wengert.core import machine
 
 TRIPLE = "nvptx64-nvidia-cuda"
-INLINED_CALLS = 64
-"""The most calls of mathematical functions in one module that are inlined; with more, LLVM is slow."""
 TABLE_KERNEL = "wengert.table"
 """The kernel that writes the table of pointers to the device."""
 
@@ -32,10 +31,11 @@ def module_text(kernels: Sequence[tuple[DeviceKernel, int]], block: type[ThreadB
         table = entries if is_passed_by_value(is_single, entries) else 0
         texts.append(block.function(kernel.name, kernel.code, table, kernel.resident))
     text = "\n\n".join(["!0 = !{}", *known.values(), *texts])
-    if sum(calls.values()) > INLINED_CALLS:
+    most = machine.current.max_inlined_calls_of_device_module
+    if sum(calls.values()) > most:
         return join_predicates(text.replace(" alwaysinline ", " noinline "))
     shared, quotients = call_divisions(text)
-    if 0 < sum(quotients.values()) <= 2 * INLINED_CALLS:  # a reciprocal and a quotient each
+    if 0 < sum(quotients.values()) <= 2 * most:  # a reciprocal and a quotient each
         texts, needed = definitions(quotients, bodies=DEVICE_FUNCTIONS)
         text = "\n\n".join([shared, *[line for name, line in needed.items() if name not in known], *texts])
     for name in SHORT_RARE:  # a call, even if it is rare, takes registers from everything around it

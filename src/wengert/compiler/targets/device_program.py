@@ -26,7 +26,7 @@ from wengert.compiler.schedule.row_kernels import RowKernel
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.targets.grid_kernel import GridKernelWriter
-from wengert.compiler.targets.grid_rows import ROW_LIMITS, GridRowWriter
+from wengert.compiler.targets.grid_rows import GridRowWriter, row_limits
 from wengert.compiler.targets.grid_scatter import ScatterKernelWriter
 from wengert.compiler.targets.thread_block import DeviceKernel, ThreadBlock
 from wengert.compiler.targets.trajectories import (
@@ -161,7 +161,7 @@ class DevicePlan(Plan):
         super().__init__(graph, (), prefix, reads_early)
 
     def fuse_rows(self, schedule: Schedule) -> list[Any]:
-        return fuse_rows(schedule, ROW_LIMITS)
+        return fuse_rows(schedule, row_limits())
 
     def make_writer(self, kernel: Kernel, name: str) -> Any:
         kind: Any = ScatterKernelWriter if kernel.scatters else GridKernelWriter

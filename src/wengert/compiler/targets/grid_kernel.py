@@ -18,7 +18,7 @@ from wengert.compiler.simd.complex_lanes import constant
 from wengert.compiler.simd.lane_operations import any_lane, load_element, store_element
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR, Type
-from wengert.compiler.targets.grid_plan import SERIAL, GridPlan, power_above
+from wengert.compiler.targets.grid_plan import GridPlan, power_above
 from wengert.compiler.targets.thread_block import (
     THREADS,
     VECTOR_BYTES,
@@ -28,6 +28,7 @@ from wengert.compiler.targets.thread_block import (
     ThreadVariable,
     make_pointers,
 )
+from wengert.core import machine
 from wengert.graph.ir import Operation
 
 NARROW = 1 << 31
@@ -261,7 +262,7 @@ def write_combination(
     code = Code()
     block, type, rule = make_block(code, name), accumulator_type(node, 1), lowering_of(node, Reduction)
     pointers, stored, result = make_pointers(block, memory, {}), type.in_memory, Type.from_dtype(node.dtype).in_memory
-    width = min(power_above(-(-pieces // SERIAL)), THREADS)
+    width = min(power_above(-(-pieces // machine.current.min_terms_per_device_thread)), THREADS)
     source, target = pointers.partials(node), pointers.target(node)
     with block.phase() as thread:
         variable = ThreadVariable(block, type)

@@ -22,19 +22,14 @@ from wengert.compiler.simd.lanes import Lanes, select
 from wengert.compiler.simd.types import I64, Type
 from wengert.compiler.targets.grid_kernel import NARROW
 from wengert.compiler.targets.thread_block import I32, THREADS, VECTOR_BYTES, WARP, ThreadBlock, ThreadVariable
+from wengert.core import machine
 
 DIGITS = THREADS
 """The values of a digit, one for each thread of a block; of more, few rows of a tile would have the same."""
 BITS = DIGITS.bit_length() - 1
 """The bits of a digit."""
-TILE_BYTES = 1 << 15
-"""The bytes of the targets that a block puts in order at once, 8192 of them: 32 for each value of a digit."""
-MOST_BLOCKS = 1 << 11
-"""The most blocks: each has several tiles if there are many rows, so that there are few counts."""
-RESIDENT = 2
-"""The blocks that move rows on one multiprocessor: as many as their rows in registers allow."""
 AT_ONCE = 4
-"""The number of rows that a thread reads at once."""
+"""The number of rows that a thread reads at once, with 32 bits each."""
 READ_AHEAD = AT_ONCE * THREADS
 """So many numbers of rows may be read beyond those of a target, and are not used: there is memory for them."""
 WARPS = THREADS // WARP
@@ -55,9 +50,11 @@ class PartitionPlan:
         self.number = I32 if 2 * max(rows, targets) < NARROW else I64  # whole tiles may be more
         size, bits = self.number.bits // 8, (targets - 1).bit_length()
         self.passes = max(-(-bits // BITS), 1)
-        self.each = TILE_BYTES // (size * THREADS)
+        now = machine.current
+        nbytes = min(now.bytes_of_device_sort_tile, 1 << 15)  # places in it have 16 bits
+        self.each = max(nbytes // (size * THREADS * AT_ONCE), 1) * AT_ONCE
         self.tile = self.each * THREADS
-        self.tiles = max(-(-rows // (self.tile * MOST_BLOCKS)), 1)
+        self.tiles = max(-(-rows // (self.tile * now.max_blocks_of_device_sort)), 1)
         self.blocks = -(-rows // (self.tile * self.tiles))
         whole = self.blocks * self.tiles * self.tile
         counts = {
@@ -209,7 +206,7 @@ class TileWriter:
         self.kernel, self.plan, self.block, self.code = kernel, kernel.plan, kernel.block, kernel.code
         self.digit, self.place, self.finds_bounds, self.number = digit, place, finds_bounds, kernel.number
         block, each = self.block, range(self.plan.each)
-        self.memory = block.shared(I8, TILE_BYTES)
+        self.memory = block.shared(self.number, self.plan.tile)
         self.bases = block.shared(self.number, DIGITS)
         self.targets = [ThreadVariable(block, self.number) for _ in each]
         self.rows = [ThreadVariable(block, self.number) for _ in each]

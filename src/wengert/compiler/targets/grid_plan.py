@@ -18,21 +18,10 @@ from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.schedule.affine import flat_index
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
-from wengert.compiler.simd.vector_functions import COST
 from wengert.compiler.targets.thread_block import THREADS, VECTOR_BYTES, WARP
 from wengert.compiler.targets.thread_order import Access, OrderSearch
+from wengert.core import machine
 from wengert.graph.ir import Node
-
-ENOUGH = 1 << 18
-"""So many threads keep a device busy: a reduction to fewer elements is cut into pieces."""
-SERIAL = 8
-"""The number of elements that a thread folds, at the least, before others help, unless a few take long."""
-UNROLLED = 4
-"""The number of steps of a reduction whose elements are read at once, if they call no functions."""
-GATHERED = 8
-"""The number of terms that a running reduction folds at once: combining states costs more than adding terms."""
-ONE_FUNCTION, SHORT_BODY, LONG_BODY = 32, 80, 400
-"""The cost of a body with one function, of a short body, and from which on a body is long, in additions."""
 
 
 class GridPlan(LoopPlan):
@@ -60,7 +49,7 @@ class GridPlan(LoopPlan):
         if self.outer or self.kernel.scatters or self.fewest_vectors:
             return None, 1
         lanes = self.choose_lanes()
-        if lanes == 1 and len(inner) > 1 and not self.is_running and self.cost <= LONG_BODY:
+        if lanes == 1 and len(inner) > 1 and not self.is_running and not self.is_long:
             self.along, self.tile_axis = search.find_tiles(order)
         return (self.along, lanes) if lanes > 1 else (None, 1)
 
@@ -100,11 +89,12 @@ class GridPlan(LoopPlan):
         """The number of threads for one element of a reduction in a block, and the number of pieces."""
         if not self.kernel.reductions or not self.reduced or not self.kept:
             return 1, 1
+        enough = machine.current.threads_of_busy_device
         width = min(power_above(-(-self.reduced // self.serial)), THREADS) if self.along in self.reduced_axes else 1
         if self.is_running:  # states are expensive to combine
-            width = min(width, max(power_above(-(-ENOUGH // self.kept)), WARP))
+            width = min(width, max(power_above(-(-enough // self.kept)), WARP))
         most = -(-self.reduced // (width * self.serial))
-        enough = ENOUGH if self.tile == 1 else ENOUGH // 2  # the pieces of a tile are many numbers
+        enough = enough if self.tile == 1 else enough // 2  # the pieces of a tile are many numbers
         return width, max(min(most, enough // (self.kept * width)), 1)
 
     def needs_strips(self) -> bool:
@@ -129,27 +119,40 @@ class GridPlan(LoopPlan):
     @property
     def is_short(self) -> bool:
         """Whether a thread does little for one element."""
-        return self.cost <= SHORT_BODY
+        return self.cost <= machine.current.max_operations_of_short_device_body
+
+    @property
+    def is_long(self) -> bool:
+        """Whether a thread does much for one element."""
+        return self.cost > machine.current.max_operations_of_device_body
 
     @property
     def serial(self) -> int:
         """The number of elements that a thread folds at the least."""
-        return SERIAL if self.is_short or math.prod(self.domain) >= ENOUGH else 1
+        now = machine.current
+        is_busy = math.prod(self.domain) >= now.threads_of_busy_device
+        return now.min_terms_per_device_thread if self.is_short or is_busy else 1
 
     def resident(self, has_calls: bool) -> int:
         """The blocks that a multiprocessor should have room for; zero if that does not matter.
 
         Calls of functions, and reads that wait for memory, would take the registers of other blocks.
         """
-        if self.cost > LONG_BODY:
+        now = machine.current
+        if self.is_long:
             return 0
         if self.tile > 1:
-            return 2
+            return now.resident_blocks_of_tiles
         is_wide = self.widest > 4
-        if has_calls and is_wide and self.cost <= ONE_FUNCTION and not self.kernel.reductions:
-            return 8
-        if has_calls or self.is_running or self.cost > COST:
-            return 4 if is_wide else 5
+        if (
+            has_calls
+            and is_wide
+            and self.cost <= now.max_operations_of_one_function_on_device
+            and not self.kernel.reductions
+        ):
+            return now.resident_blocks_of_one_function
+        if has_calls or self.is_running or self.cost > now.operations_of_function:
+            return now.resident_blocks_of_functions if is_wide else now.resident_blocks_of_narrow_functions
         return 0
 
     @property
@@ -159,10 +162,13 @@ class GridPlan(LoopPlan):
 
     def unrolled_steps(self, step: int) -> int:
         """The number of steps that are written out, where a thread folds every so-many-th element."""
+        now = machine.current
         if self.is_running:
-            return GATHERED if self.reduced >= GATHERED * step else 1
-        is_light = self.cost < COST and self.tile == 1  # the elements of a tile are in registers, too
-        return UNROLLED if is_light and self.reduced >= UNROLLED * step else 1
+            count = now.states_combined_at_once_on_device
+            return count if self.reduced >= count * step else 1
+        is_light = self.cost < now.operations_of_function and self.tile == 1  # the elements of a tile are in registers
+        count = now.terms_read_at_once_on_device
+        return count if is_light and self.reduced >= count * step else 1
 
     @property
     def is_running(self) -> bool:

@@ -15,14 +15,16 @@ from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import Type
 from wengert.compiler.targets.grid_kernel import GridWriter
-from wengert.compiler.targets.grid_plan import LONG_BODY, SERIAL, GridPlan, power_above
+from wengert.compiler.targets.grid_plan import GridPlan, power_above
 from wengert.compiler.targets.thread_block import THREADS, DeviceKernel, ThreadBlock, make_pointers
+from wengert.core import machine
 from wengert.graph.ir import Node
 
-SHARED_BYTES = 1 << 15
-"""The most bytes of shared memory that the rows of a block have."""
-ROW_LIMITS = RowLimits(SHARED_BYTES, has_sums=False, longest_column=64)
-"""One thread folds all terms of a column of a row, and rows are in different blocks."""
+
+def row_limits() -> RowLimits:
+    """One thread folds all terms of a column of a row, and rows are in different blocks."""
+    now = machine.current
+    return RowLimits(now.max_shared_bytes_of_device_rows, False, now.max_terms_of_device_column)
 
 
 class GridRowElements(RowElements):
@@ -40,8 +42,9 @@ class GridRowPlan(RowPlan):
         super().__init__(kernel, schedule)
         longest = max([plan.kept * plan.reduced for plan in self.parts], default=1)
         bytes_of_row = sum(node.nbytes // kernel.count for node in kernel.buffers)
-        fitting = power_above(-(-THREADS * bytes_of_row // SHARED_BYTES))
-        self.width = min(max(power_above(-(-longest // SERIAL)), fitting), THREADS)
+        now = machine.current
+        fitting = power_above(-(-THREADS * bytes_of_row // now.max_shared_bytes_of_device_rows))
+        self.width = min(max(power_above(-(-longest // now.min_terms_per_device_thread)), fitting), THREADS)
 
     @property
     def rows_of_block(self) -> int:
@@ -93,8 +96,9 @@ class GridRowWriter:
     def resident(self) -> int:
         """The blocks that a multiprocessor should have room for, as `GridPlan.resident` says."""
         plans = self.plan.parts
-        most = 6 if self.code.calls and all(plan.is_short and not plan.is_running for plan in plans) else 4
-        return 0 if any(plan.cost > LONG_BODY for plan in plans) else most
+        now, is_short = machine.current, all(plan.is_short and not plan.is_running for plan in plans)
+        most = now.resident_blocks_of_short_rows if self.code.calls and is_short else now.resident_blocks_of_rows
+        return 0 if any(plan.is_long for plan in plans) else most
 
     def find_row(self, writer: GridWriter, thread: Lanes) -> tuple[Lanes, Lanes]:
         """The row of a thread, and its number among the threads of the row; sets the counters of the row."""

@@ -22,10 +22,11 @@ from wengert.compiler.simd.lane_operations import load_element, store_element
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, Type
 from wengert.compiler.targets.grid_kernel import GridElements, GridWriter, divide
-from wengert.compiler.targets.grid_partition import AT_ONCE, DIGITS, RESIDENT, PartitionWriter
-from wengert.compiler.targets.grid_plan import SERIAL, power_above
+from wengert.compiler.targets.grid_partition import AT_ONCE, DIGITS, PartitionWriter
+from wengert.compiler.targets.grid_plan import power_above
 from wengert.compiler.targets.scatter_plan import ScatterPlan
 from wengert.compiler.targets.thread_block import THREADS, DeviceKernel, ThreadBlock, ThreadVariable, make_pointers
+from wengert.core import machine
 from wengert.graph.ir import Operation
 
 
@@ -129,7 +130,7 @@ class ScatterKernelWriter:
             self.partition_of(writer).move_rows(digit, finds_bounds)
             moved = (4 if digit else 3) * plan.rows
             nbytes = size * (moved - plan.rows + 2 * plan.targets if finds_bounds else moved)
-            self.end(writer, plan.blocks, nbytes, RESIDENT)
+            self.end(writer, plan.blocks, nbytes, machine.current.resident_blocks_of_device_sort)
 
     def partition_of(self, writer: GridWriter) -> PartitionWriter:
         """What writes a kernel of the sort, or reads what it has found."""
@@ -247,7 +248,8 @@ class ScatterKernelWriter:
         """Groups of threads for each element of a target, which is added to by many rows."""
         writer, scatter = self.begin("targets")
         plan, code, block = self.plan, writer.code, writer.block
-        width = min(power_above(-(-plan.rows // (count * SERIAL))), THREADS)
+        serial = machine.current.min_terms_per_device_thread
+        width = min(power_above(-(-plan.rows // (count * serial))), THREADS)
         items = count * plan.inner
         nothing = NOTHING[self.out.dtype.kind]
         with block.phase() as thread:

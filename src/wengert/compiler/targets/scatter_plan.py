@@ -10,10 +10,8 @@ from wengert.compiler.schedule.gather import IndexedAxis, IndexedPosition, Writt
 from wengert.compiler.targets.grid_partition import PartitionPlan
 from wengert.compiler.targets.grid_plan import GridPlan
 from wengert.compiler.targets.thread_block import VECTOR_BYTES
+from wengert.core import machine
 from wengert.graph.ir import Node, Operation
-
-LONG_RUNS = 64
-"""Where targets have more rows than so many on the average, several threads add those of one target."""
 
 
 class ScatterPlan(GridPlan):
@@ -57,7 +55,7 @@ class ScatterPlan(GridPlan):
     @property
     def has_long_runs(self) -> bool:
         """Whether several threads share the rows of a target."""
-        return self.rows > LONG_RUNS * self.targets
+        return self.rows > machine.current.min_rows_per_target_of_shared_device_scatter * self.targets
 
     def choose_vector(self, lanes: int) -> tuple[int | None, int]:
         """The last axis of rows, and how many neighbours a thread has."""

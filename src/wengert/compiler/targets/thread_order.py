@@ -16,17 +16,10 @@ import numpy as np
 
 from wengert.compiler.schedule.affine import Affine
 from wengert.compiler.targets.thread_block import WARP
+from wengert.core import machine
 
 CACHE_LINE = 128
 """The bytes that a warp reads or writes in one turn."""
-LONGEST_TILE = 16
-"""The most elements that a thread has."""
-FEWEST_THREADS = 1 << 15
-"""A device is not busy with fewer: then threads have one element each."""
-ARITHMETIC = 2
-"""The operations that a multiprocessor does for all threads of a warp while they take one turn."""
-WORTHWHILE = 0.7
-"""A tile must take at most so many of the turns without it, because it takes registers, too."""
 
 
 class Access(NamedTuple):
@@ -76,16 +69,18 @@ class OrderSearch:
     def find_tiles(self, plain: ThreadOrder) -> ThreadOrder:
         """The order with the fewest turns, with tiles if they are worthwhile beside a plain one."""
         best = min(self.tiled_orders(), key=self.turns, default=plain)
-        return best if self.turns(best) <= WORTHWHILE * self.turns(plain) else plain
+        return best if self.turns(best) <= machine.current.worthwhile_share_of_turns * self.turns(plain) else plain
 
     def tiled_orders(self) -> Iterator[ThreadOrder]:
         """Orders with tiles of a few elements, which leave enough threads."""
         kept = [axis for axis in self.inner if axis not in self.reduced and self.domain[axis] > 1]
         elements = math.prod([self.domain[axis] for axis in self.inner])
         terms = min(math.prod([self.domain[axis] for axis in self.reduced]), self.serial)
+        now = machine.current
         for tile_axis in kept:
             length = self.domain[tile_axis]
-            if length <= LONGEST_TILE and elements // (terms * length) >= FEWEST_THREADS:
+            threads = elements // (terms * length)
+            if length <= now.max_elements_of_device_tile and threads >= now.min_threads_of_tiled_device:
                 yield from [ThreadOrder(axis, tile_axis) for axis in reversed(kept) if axis != tile_axis]
 
     def turns(self, order: ThreadOrder) -> float:
@@ -100,7 +95,7 @@ class OrderSearch:
             is_for_each_term = any(coefficients[axis] for axis in self.reduced)
             is_for_each_element = order.tile_axis is not None and coefficients[order.tile_axis] != 0
             total += count * lines * (length if is_for_each_element else 1) / (1 if is_for_each_term else terms)
-        return max(total / length, self.cost / ARITHMETIC)
+        return max(total / length, self.cost / machine.current.device_operations_per_turn)
 
     def positions(self, order: ThreadOrder) -> list[np.ndarray]:
         """The counters of the threads of a warp, for each axis."""

@@ -36,8 +36,6 @@ from wengert.graph.ir import Constant, Node, Operation
 from wengert.ops.reductions.logical import _any
 
 ANY = primitive_of(_any)
-MOST_NUMBERS = 96
-"""The most numbers of all states of one thread."""
 
 
 class BodyForms:
@@ -90,10 +88,11 @@ def find_trajectories(step: Operation) -> Trajectories | None:
     states = body.inputs[shape.constants : shape.last]
     lengths = {node.shape[0] for node in states if node.ndim}
     candidates = [(n,) for n in lengths if n > 1 and len(lengths) == 1]
+    most = machine.current.max_numbers_of_device_trajectory
     for rows in (*candidates, ()):
         count = math.prod(rows)
         numbers = sum(node.size // count if node.shape[:1] == rows else node.size for node in states)
-        if numbers > MOST_NUMBERS or any(rows and node.ndim and node.shape[:1] != rows for node in states):
+        if numbers > most or any(rows and node.ndim and node.shape[:1] != rows for node in states):
             continue
         own = own_condition(prepared, rows) if prepared is not None else None
         if prepared is not None and own is None:

@@ -52,5 +52,15 @@ class KernelFields:
     """
     min_steps_of_compared_states: int = 32
     """Steps of the shortest loop in registers that compares its states: a comparison costs about one step."""
+    min_elements_of_blocked_row: int = 5
+    """Elements of a row from which blocks of its columns are read and exchanged; shorter rows are read as one vector,
+    of which each column is every n-th element. At most 8 are used: longer vectors take LLVM too long.
+    """
+    max_elements_of_transposed_row: int = 256
+    """Elements of rows whose columns are read in blocks; elements of longer rows are gathered."""
+    max_unrolled_elements_of_matrix: int = 16
+    """Elements of a small matrix whose columns are written out, so that they stay in registers; others are loops."""
+    max_inlined_calls_of_module: int = 12
+    """Calls of vector functions in one module that are inlined; with more, LLVM is slow."""
     lines_of_called_function: int = 12
     """Lines of a kernel for each of its calls below which vector functions do most of its work. Estimated."""

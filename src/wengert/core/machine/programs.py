@@ -35,6 +35,10 @@ class ProgramFields:
     """Lines of a program from which kernels of a few microseconds are compiled quickly, with few optimisations."""
     min_lines_of_long_kernel: int = 400
     """Lines of a kernel from which it is compiled quickly if it mostly calls functions, which are compiled before."""
+    max_lines_of_optimized_kernel: int = 2500
+    """Lines of a kernel from which it has few passes: nothing of a body that long stays in registers, and the time of
+    LLVM's other passes grows with the square of what a loop reads and writes.
+    """
     min_lines_of_module: int = 500
     """Lines of kernels that are worth a module of their own, which another thread compiles: some tens of milliseconds.
     """
@@ -42,6 +46,8 @@ class ProgramFields:
     """Lines that a kernel counts for which shares its function with others."""
     max_bytes_of_copied_operand: int = 1 << 15
     """Bytes of an operand that is copied for Python: that is faster than to find out whether Python kept it."""
+    max_tried_native_entries: int = 4
+    """Native entries of a function that are tried, from the last one on, before its arguments are examined."""
     max_values_of_native_entry: int = 1024
     """Arguments and results of a native entry, with their containers, which are on the stack; other calls are by
     `ctypes`.

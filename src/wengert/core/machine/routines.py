@@ -28,6 +28,12 @@ class RoutineFields:
 
     # Sorting, selection, search and counts
 
+    bits_of_sorted_digit: int = 8
+    """Bits of a digit by which rows are sorted, or searched: its table of counts, with a value for each, stays in the
+    first cache. At most 12 are used.
+    """
+    bits_of_first_selected_digit: int = 12
+    """Bits of the first digit by which a long row is searched: it has all of the exponent. At most 16 are used."""
     max_elements_of_insertion_sort: int = 48
     """Elements of a row that is sorted by insertion: digits of longer ones take less time than to move elements."""
     parts_of_sorted_rows: int = 16
@@ -40,6 +46,10 @@ class RoutineFields:
     """Elements of a row whose first digit has more bits, and a table that takes longer to clear."""
     min_elements_of_sampled_selection: int = 1 << 12
     """Elements of a row from which a sample says where to look."""
+    elements_per_sampled_element: int = 16
+    """Elements of a row for each of its sample, up to the largest sample."""
+    parts_of_jointly_sampled_positions: int = 256
+    """Parts of a row, of which positions that are in one, or near each other, are found by one sample."""
     max_elements_of_selection_sample: int = 1 << 12
     """Elements of a sample: more leave fewer candidates, and take longer themselves."""
     lanes_of_search: int = 2
@@ -65,7 +75,7 @@ class RoutineFields:
     """Scalar operations that take as long as a term of a product with a sparse matrix, whose column is looked up."""
     max_elements_of_placed_window: int = 64
     """Elements of windows whose largest ones are found natively, all in one expression; NumPy takes larger ones."""
-    operations_of_window_element: int = 3
+    operations_of_placed_element: int = 3
     """Scalar operations that take as long as an element of such a window."""
     max_elements_of_spread_window: int = 64
     """Elements along one axis of windows whose sums are differentiated natively, all written out."""
@@ -76,6 +86,8 @@ class RoutineFields:
 
     source_bytes_of_convolution_strip: int = 1 << 18
     """Bytes of the source that a strip of the target should need: they stay in the second cache."""
+    min_rows_of_convolution_strip: int = 4
+    """Rows of the target up to which a strip that needs more is not cut further: strips share rows of the source."""
     max_channels_of_convolution_block: int = 8
     """Channels of the target whose sums are in registers together."""
     max_vectors_of_convolution_block: int = 4

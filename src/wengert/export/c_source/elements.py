@@ -21,6 +21,7 @@ from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Guard, Posit
 from wengert.compiler.schedule.gather import IndexedPosition, gather_source
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.simd.types import Type
+from wengert.core import machine
 from wengert.export.c_source.functions import c_function, write_function
 from wengert.export.c_source.matrix_functions import OUT_OF_BOUNDS
 from wengert.export.c_source.terms import ATOM, C_TYPES, Term
@@ -28,9 +29,6 @@ from wengert.graph.ir import Constant, Node, Operation
 
 if TYPE_CHECKING:
     from wengert.export.c_source.function_writer import FunctionWriter
-
-LONGEST = 72
-"""The length of an expression from which on its value is a variable."""
 
 
 class CElements(ElementSources):
@@ -121,7 +119,7 @@ class CElements(ElementSources):
     def assign(self, element: Element, term: Term) -> Term:
         """An expression, or a variable that has its value."""
         is_shared = self.uses.get(element, 1) > 1 and bool(term.operands)
-        if not is_shared and len(str(term)) <= LONGEST:
+        if not is_shared and len(str(term)) <= machine.current.max_characters_of_c_expression:
             return term
         return self.declare(element[0], term) if term.operands else term
 

@@ -22,6 +22,7 @@ from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP
 from wengert.control.residuals import has_unknown_length
 from wengert.control.rolling import roll
+from wengert.core import machine
 from wengert.core.aspects import Aspect
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.spec import Spec
@@ -107,10 +108,6 @@ def held_graphs(node: Operation) -> list[Graph]:
     return [node.params["body"], *([] if condition is None else [condition])]
 
 
-MOST_NESTED = 3
-"""The most choices, one inside of another, that an element is computed by: more cannot be read."""
-
-
 class LoopSchedule(Schedule):
     """The schedule of a program in C."""
 
@@ -122,7 +119,7 @@ class LoopSchedule(Schedule):
         super().decide_stage(node)
         inner = [self.depths[a] for a in node.args if a not in self.stored] if isinstance(node, Operation) else []
         self.depths[node] = max(inner, default=0) + (self.forms[node] is Form.CHOICE)
-        if self.depths[node] > MOST_NESTED:
+        if self.depths[node] > machine.current.max_nested_choices_of_c_expression:
             self.store(node)
 
     def store_operand(self, consumer: Operation, node: Node) -> None:  # noqa: ARG002  # routines read plain arrays

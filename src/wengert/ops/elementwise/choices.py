@@ -43,7 +43,7 @@ BITS = {np.dtype(np.float32): np.int32, np.dtype(np.float64): np.int64}
 def keep_where(condition: np.ndarray, x: np.ndarray) -> np.ndarray:
     """x where the condition is true, else 0: the bits of x and a mask."""
     bits = BITS[x.dtype]
-    mask = condition.astype(bits)
+    mask = np.array(condition, bits)  # also of a number, which `~` makes of an array without axes
     np.negative(mask, out=mask)
     np.bitwise_and(mask, x.view(bits), out=mask)
     return mask.view(x.dtype)
@@ -144,7 +144,7 @@ fmax = elementwise(
     _larger_or_alone,
     lambda t, x, y: _larger_or_alone(t, y, x),
     singular=TIES,
-    facts=Facts(selects=True),
+    facts=Facts(selects=True, exact=True),
 )
 fmin = elementwise(
     "fmin",
@@ -152,7 +152,7 @@ fmin = elementwise(
     _smaller_or_alone,
     lambda t, x, y: _smaller_or_alone(t, y, x),
     singular=TIES,
-    facts=Facts(selects=True),
+    facts=Facts(selects=True, exact=True),
 )
 copysign = elementwise(
     "copysign",
@@ -200,7 +200,7 @@ relu = elementwise(
     lambda t, out: where(out > 0, t, 0.0),
     domain=POSITIVE,
     singular={(0.0,): (0.0,), (-1.0,): (0.0,)},
-    facts=Facts(cost=1, saturates=True),
+    facts=Facts(cost=1, saturates=True, exact=True),
 )
 
 

@@ -5,16 +5,11 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from wengert.compiler.machine.target import cache_for_target, vector_bytes, vector_lanes
+from wengert.compiler.machine.target import cache_for_target, vector_lanes, vector_registers
 from wengert.compiler.routines.convolution.buffer import Buffer
 from wengert.compiler.routines.convolution.correlation import AxisPhase, Correlation
 from wengert.compiler.simd.types import Type
 from wengert.core import machine
-
-
-def register_count() -> int:
-    """The number of vector registers."""
-    return 32 if vector_bytes() >= 64 else 16
 
 
 class RegisterBlock(NamedTuple):
@@ -67,8 +62,9 @@ def cut_of(correlation: Correlation) -> Cut:
     lanes = fit_lanes(vector_lanes(Type(kind).align), max(width, 1))
     axis = 0 if c.counts[0] > 1 else 1
     strip = c.counts[axis]
-    most = machine.current.source_bytes_of_convolution_strip
-    while strip > 4 and buffer_of(c, axis, strip, lanes).channel * c.source_channels * Type(kind).align > most:
+    now = machine.current
+    needed = lambda strip: buffer_of(c, axis, strip, lanes).channel * c.source_channels * Type(kind).align
+    while strip > now.min_rows_of_convolution_strip and needed(strip) > now.source_bytes_of_convolution_strip:
         strip = -(-strip // 2)
     rows = strip if axis == 1 else c.counts[1]
     fewest = rows if len(c.axis_phases[1]) == 1 else rows - 1  # phases of one axis may differ by one row
@@ -85,7 +81,7 @@ def best_block(channels: int, rows: int, phase: tuple[AxisPhase, ...], lanes: in
         for v in range(1, min(vectors, now.max_vectors_of_convolution_block) + 1):
             for r in range(1, min(rows, most // v) + 1):
                 block = RegisterBlock(n, r, v)
-                if n * r * v + r * v + 2 > register_count():  # with all of them in use, LLVM spills sums
+                if n * r * v + r * v + 2 > vector_registers():  # with all of them in use, LLVM spills sums
                     continue
                 along = vectors // v * block.cycles + (RegisterBlock(n, r, vectors % v).cycles if vectors % v else 0)
                 time = -(-channels // n) * -(-rows // r) * along

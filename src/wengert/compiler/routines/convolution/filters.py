@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import product
 
-from wengert.compiler.machine.target import sum_lanes, vector_bytes
-from wengert.compiler.routines.convolution.blocks import estimate_cycles, fit_lanes, register_count
+from wengert.compiler.machine.target import sum_lanes, vector_bytes, vector_registers
+from wengert.compiler.routines.convolution.blocks import estimate_cycles, fit_lanes
 from wengert.compiler.routines.convolution.buffer import Buffer
 from wengert.compiler.routines.convolution.correlation import Geometry, Tap
 from wengert.compiler.routines.convolution.parts import Parts, PartWriter, divide
@@ -42,7 +42,7 @@ class FilterParts(Parts):
         is_inside = max(g.before) == 0 and all(end <= n for end, n in zip(extents, g.lengths, strict=True))
         first = tuple([-before for before in g.before])
         self.buffer = Buffer(g.kind, g.lengths, first, extents, g.stride[2], is_inside and g.stride[2] == 1)
-        registers = register_count() // max(lanes * nbytes // vector_bytes(), 1)  # of the length of a sum
+        registers = vector_registers() // max(lanes * nbytes // vector_bytes(), 1)  # of the length of a sum
         self.filters, self.cuts = self.best_block(registers)
         self.filter_blocks = -(-g.filters // self.filters)
         self.strip_axis = 0 if g.positions[0] > 1 else 1
@@ -50,7 +50,7 @@ class FilterParts(Parts):
         filters, _ = self.best_block(now.filter_sum_registers)
         most = now.bytes_of_filter_sums
         self.together = min(max(most // self.bytes_of(self.strip, filters), 1), g.batch)
-        while self.strip > 4 and self.bytes_of(self.strip, filters) > most:
+        while self.strip > now.min_positions_of_filter_strip and self.bytes_of(self.strip, filters) > most:
             self.strip = -(-self.strip // 2)
         count = g.stack * g.groups * g.channels * self.filter_blocks
         room = 0 if self.buffer.is_direct else self.together * self.buffer.channel
@@ -88,7 +88,7 @@ class FilterParts(Parts):
         found, least = (1, ways[-1]), math.inf
         for cuts in ways:
             most = max(map(len, cuts))
-            for filters in range(1, min(g.filters, 8) + 1):
+            for filters in range(1, min(g.filters, machine.current.max_filters_of_sum_block) + 1):
                 if filters * most + filters + 1 > registers:
                     break
                 time = sum([block_cycles(filters, len(cut)) for cut in cuts]) * (count // cuts[-1].stop)

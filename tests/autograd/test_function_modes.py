@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from functions import Between, Cube, Exp, Linear, Pair, leaf, make
+from tests.autograd.functions import Between, Cube, Exp, Linear, Pair, leaf, make
 
 import wengert as wg
 from wengert.autograd import Function, once_differentiable

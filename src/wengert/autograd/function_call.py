@@ -25,7 +25,7 @@ from wengert.modes.forward import zeros_like
 from wengert.modes.tensor import Tensor
 from wengert.transforms.products import stop_gradient
 
-CONTAINERS = list | tuple | dict
+CONTAINERS = (list, tuple, dict)
 
 
 def has_other_modes(args: Sequence[Any]) -> bool:

@@ -12,7 +12,7 @@ from tests.random_numbers import start_streams
 from tests.stand_in.device_array import HOST_COPIES
 from tests.stand_in.library import registered
 
-from wengert.core import devices, native
+from wengert.core import devices, machine, native
 
 pytest_plugins = ["tests.cli.commands", "tests.explain.browsers", "tests.explain.page.shown_pages"]
 """Fixtures of tests of commands, and in a browser."""
@@ -54,10 +54,17 @@ def session_folders(request, tmp_path_factory):
 
 
 @pytest.fixture
-def at_once(monkeypatch):
-    """Kernels and programs are compiled at the first large call, also those of functions that NumPy is fast at."""
-    monkeypatch.setattr(native, "PAYS", 0)
-    monkeypatch.setattr(native, "WIDE_ARRAY", 0)
+def at_once():
+    """Kernels and programs are compiled at the first large call, and calls are large from few elements on."""
+    sizes = {
+        "min_elements_of_native_wide_function": 1 << 13,
+        "min_elements_of_native_rows": 1 << 13,
+        "min_elements_of_native_sum": 1 << 16,
+        "min_elements_of_native_stack": 1 << 12,
+        "min_indices_of_native_addition": 1 << 12,
+    }
+    with machine.using(nanoseconds_before_kernel=0, **sizes):
+        yield
 
 
 @pytest.fixture

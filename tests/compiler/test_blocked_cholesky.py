@@ -9,7 +9,7 @@ import wengert as wg
 from wengert.compiler.kernels.threads import LIMITS
 from wengert.compiler.routines.blocked_cholesky_pull import is_pulled_in_blocks
 from wengert.compiler.routines.wide_vectors import has_wide_vectors
-from wengert.core import machine, native
+from wengert.core import machine
 from wengert.core.primitive import TABLE, plain_impl
 
 CHOLESKY, PULL = TABLE["cholesky"], TABLE["cholesky_pull"]
@@ -65,17 +65,6 @@ def test_numbers_that_are_not_finite_have_the_outcome_of_numpy(value):
             factor(x)
     else:
         np.testing.assert_array_equal(np.isnan(factor(x)), np.isnan(expected))
-
-
-@pytest.mark.parametrize("n", [native.FEWEST_ROWS, 100, 200])
-def test_eager_code_runs_it_and_has_the_same_bits(n, native_calls, monkeypatch):
-    monkeypatch.setattr(native, "PAYS", 0)
-    monkeypatch.setattr(CHOLESKY.impl.large_calls, "spent", {})
-    x = draw(n)
-    found = CHOLESKY.op(x)
-    assert native_calls == [("cholesky", True)]
-    np.testing.assert_array_equal(found, factor(x))
-    np.testing.assert_allclose(found, plain_impl(CHOLESKY)(x), rtol=0, atol=1e-12 * abs(found).max())
 
 
 # The derivative

@@ -8,7 +8,6 @@ import pytest
 import wengert as wg
 from wengert.compiler.call import eager_call
 from wengert.core import native
-from wengert.core.aspects import primitive_of
 from wengert.ops.signal.convolution import _convolution
 
 RNG = np.random.default_rng(0)
@@ -39,7 +38,7 @@ def test_large_convolutions_and_their_gradients_are_those_of_numpy(dtype, progra
     f = lambda x, w: (wg.signal.convolution(x, w, padding=1) ** 2).sum()
     found = [wg.signal.convolution(x, w, padding=1), *wg.grad(f, (0, 1))(x, w)]
     assert set(programs) == {"convolution", "convolution_signals", "convolution_filters"}
-    monkeypatch.setattr(native, "LARGE", 1 << 62)
+    monkeypatch.setattr(native, "IS_ON", False)
     expected = [wg.signal.convolution(x, w, padding=1), *wg.grad(f, (0, 1))(x, w)]
     for a, b in zip(found, expected, strict=True):
         assert a.dtype == b.dtype == dtype
@@ -81,24 +80,3 @@ def test_numpy_runs_what_has_no_native_code(programs):
 def test_operations_without_an_entry_have_no_native_call():
     assert native.run_natively(wg.nextafter.primitive, [np.ones(3), np.ones(3)], {}) is None
     assert native.native_call.of(_convolution) is not None
-
-
-def test_products_beside_other_native_code_count_for_more(monkeypatch):
-    calls = primitive_of(wg.matmul).impl.large_calls
-    monkeypatch.setattr(calls, "spent", {})
-    x, y = np.ones((64, 1568), np.float32), np.ones((1568, 10), np.float32)
-    spent = []
-    for runs in (0, 0, 1):
-        native.runs += runs
-        wg.matmul(x, y)
-        spent.append(next(iter(calls.spent.values())))
-    alone = x.size * 10 // native.PRODUCTS
-    assert [spent[1] - spent[0], spent[2] - spent[1]] == [alone, native.SPINNING]
-
-
-@pytest.mark.parametrize("n", [10, 16])
-def test_products_of_a_few_columns_do_not_call_blas(n):
-    """BLAS has no kernels for products of a million multiplications that use neither copies nor threads."""
-    x, y = np.random.default_rng(0).normal(size=(64, 1600)), np.ones((1600, n))
-    found = native.run_natively(primitive_of(wg.matmul), (x, y), {})
-    np.testing.assert_allclose(found, x @ y, rtol=1e-12, atol=1e-12)

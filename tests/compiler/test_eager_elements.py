@@ -12,14 +12,13 @@ import pytest
 
 import wengert as wg
 from wengert.compiler.call import eager_elements
-from wengert.compiler.call.block_program import BLOCK
 from wengert.compiler.kernels.threads import LIMITS
-from wengert.core import native
+from wengert.core import machine, native
 from wengert.core.native import native_call
 from wengert.core.primitive import TABLE
 
 RNG = np.random.default_rng(0)
-N = 2 * BLOCK + 77
+N = 2 * machine.current.elements_of_block + 77
 OPERATIONS = [p for p in native_call if p.kind == "elementwise"]
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -2.0, np.inf, -np.inf, np.nan, 1e-310, 1e300, -1e300, 3.0, -3.0])
 DTYPES = ["f8", "f4"]
@@ -83,7 +82,7 @@ def test_arithmetic_has_the_same_bits(operation):
 @pytest.mark.parametrize("primitive", OPERATIONS, ids=lambda p: p.name)
 def test_gradients_are_those_of_numpy(primitive, at_once, monkeypatch):
     """With an operation behind it, so that there is a run of two nodes."""
-    arrays = operands_of(primitive, "f8", native.CHEAP_ARRAY + 5)
+    arrays = operands_of(primitive, "f8", machine.current.min_elements_of_native_arithmetic + 5)
     live = [i for i in range(len(arrays)) if primitive.definition.has_derivative(i)]
     scale = 1.0 if primitive.name == "where" else 0.875
 
@@ -116,14 +115,14 @@ def test_gradients_are_those_of_numpy(primitive, at_once, monkeypatch):
     ],
 )
 def test_layouts(layout, dtype, at_once):
-    x = layout(RNG.normal(size=3 * native.EXPENSIVE_ARRAY).astype(dtype))
+    x = layout(RNG.normal(size=3 * machine.current.min_elements_of_native_function).astype(dtype))
     assert_close(wg.sin(x), np.sin(x), dtype)
     assert_close(wg.arctan2(x, x * 2), np.arctan2(x, x * 2), dtype)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_numbers_and_broadcasting(dtype, at_once, native_calls):
-    x = RNG.uniform(0.5, 2.0, native.EXPENSIVE_ARRAY + 1).astype(dtype)
+    x = RNG.uniform(0.5, 2.0, machine.current.min_elements_of_native_function + 1).astype(dtype)
     others = [2.5, 3, np.float32(2.5), np.float64(2.5), np.array(2.5, dtype), x[:1], x.astype("f4"), np.int64(3)]
     others += [np.broadcast_to(x[:1], x.shape), np.ones((2, 1), dtype), True, 10**400]
     for other in others:
@@ -211,12 +210,15 @@ def test_warnings_of_broadcast_operands(at_once):
 
 
 def test_results_that_are_larger_than_all_operands(at_once, native_calls):
-    n = native.GROWING
+    n = machine.current.min_elements_of_growing_operand
     x, y = RNG.normal(size=(n, 1)), RNG.normal(size=(n, 1, 32))
     wg.multiply(x, y[:, 0])  # as large as an operand, and not large
     wg.multiply(x[:128], x[:, 0])  # larger, but with less than GROWN elements
     assert native_calls == []
-    for a, b in ((y, RNG.normal(size=(n, 16, 1))), (x[:, 0], np.ones((native.GROWN // n, n)))):
+    for a, b in (
+        (y, RNG.normal(size=(n, 16, 1))),
+        (x[:, 0], np.ones((machine.current.min_elements_of_native_growth // n, n))),
+    ):
         np.testing.assert_array_equal(wg.multiply(a, b), a * b)
     assert native_calls == [("multiply", True)] * 2
 
@@ -242,7 +244,7 @@ COMPARISONS = [wg.less, wg.less_equal, wg.greater, wg.greater_equal, wg.equal, w
 
 @pytest.mark.parametrize("operation", COMPARISONS, ids=lambda f: f.__name__)
 def test_comparisons_are_those_of_numpy(operation, at_once, native_calls):
-    floats = np.resize(np.repeat(SPECIAL, len(SPECIAL)), native.CHEAP_ARRAY)
+    floats = np.resize(np.repeat(SPECIAL, len(SPECIAL)), machine.current.min_elements_of_native_arithmetic)
     others, integers = np.resize(SPECIAL, floats.size), RNG.integers(-2, 2, floats.size)
     pairs = [
         (floats, others),
@@ -261,7 +263,7 @@ def test_comparisons_are_those_of_numpy(operation, at_once, native_calls):
 @pytest.mark.parametrize("to", DTYPES)
 @pytest.mark.parametrize("of", ["f8", "f4", "i8", "i4", "?"])
 def test_casts_are_those_of_numpy(of, to, at_once, native_calls):
-    x = RNG.uniform(-3.0, 3.0, (2, native.CHEAP_ARRAY // 2)).astype(of)
+    x = RNG.uniform(-3.0, 3.0, (2, machine.current.min_elements_of_native_arithmetic // 2)).astype(of)
     for layout in (x, x.T):
         found, expected = wg.tensor(layout).astype(to).numpy(), layout.astype(to)
         assert found.dtype == expected.dtype
@@ -271,7 +273,7 @@ def test_casts_are_those_of_numpy(of, to, at_once, native_calls):
 
 
 def test_casts_warn_as_numpy_does_and_have_gradients(at_once):
-    x = np.full(native.CHEAP_ARRAY, 1.5)
+    x = np.full(machine.current.min_elements_of_native_arithmetic, 1.5)
     t = wg.tensor(x, requires_grad=True)
     (wg.astype(t, "f4") * np.float32(2.0)).sum().backward()
     assert t.grad.dtype == np.float64
@@ -284,7 +286,7 @@ def test_casts_warn_as_numpy_does_and_have_gradients(at_once):
 
 
 def test_plans_do_not_hold_numbers(at_once, native_calls):
-    x = RNG.normal(size=native.CHEAP_ARRAY)
+    x = RNG.normal(size=machine.current.min_elements_of_native_arithmetic)
     for number in (2.0, -3.0, 2, 5, np.float64(7.0), np.broadcast_to(11.0, x.shape), np.broadcast_to(13.0, x.shape)):
         np.testing.assert_array_equal(wg.multiply(x, number), x * number)
     assert native_calls == [("multiply", True)] * 7
@@ -293,7 +295,7 @@ def test_plans_do_not_hold_numbers(at_once, native_calls):
 
 
 def test_arrays_that_are_not_aligned_are_left_to_numpy(at_once, native_calls):
-    n = native.EXPENSIVE_ARRAY
+    n = machine.current.min_elements_of_native_function
     x = RNG.normal(size=n)
     odd = np.empty(8 * n + 1, np.uint8)[1:].view("f8")
     odd[:] = x
@@ -302,7 +304,7 @@ def test_arrays_that_are_not_aligned_are_left_to_numpy(at_once, native_calls):
 
 
 def test_other_dtypes_are_left_to_numpy(at_once):
-    n = native.EXPENSIVE_ARRAY
+    n = machine.current.min_elements_of_native_function
     for x in (np.arange(n), np.ones(n, complex) * 1j, np.ones(n, "f2"), np.ones(n, bool), np.ones(n, object)):
         if x.dtype == object:
             assert (wg.multiply(x, 2) == 2).all()
@@ -313,7 +315,7 @@ def test_other_dtypes_are_left_to_numpy(at_once):
 
 
 def test_warnings_and_errors_are_those_of_numpy(at_once):
-    x = np.ones(native.EXPENSIVE_ARRAY)
+    x = np.ones(machine.current.min_elements_of_native_function)
     wg.log(x)
     x[-3] = -1.0
     with pytest.warns(RuntimeWarning, match="invalid value encountered in log"):
@@ -329,7 +331,7 @@ def test_warnings_and_errors_are_those_of_numpy(at_once):
         warnings.simplefilter("error")
         assert np.isnan(wg.log(x)[-3])  # NumPy does not warn: the argument is none
     with np.errstate(under="raise"), pytest.raises(FloatingPointError, match="underflow"):
-        wg.exp(np.full(native.EXPENSIVE_ARRAY, -800.0))
+        wg.exp(np.full(machine.current.min_elements_of_native_function, -800.0))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -347,7 +349,11 @@ def test_threads_do_not_change_bits(dtype, at_once, monkeypatch):
 
 @pytest.mark.parametrize("operation", [wg.sin, wg.add, wg.sigmoid, wg.maximum], ids=lambda f: f.__name__)
 def test_small_arrays_do_not_ask(operation, at_once, native_calls):
-    least = native.CHEAP_ARRAY if operation in (wg.add, wg.maximum) else native.EXPENSIVE_ARRAY
+    least = (
+        machine.current.min_elements_of_native_arithmetic
+        if operation in (wg.add, wg.maximum)
+        else machine.current.min_elements_of_native_function
+    )
     count = len(operation.primitive.inputs)
     operation(*[np.ones(least - 1)] * count)
     assert not native_calls
@@ -359,40 +365,32 @@ def test_small_arrays_do_not_ask(operation, at_once, native_calls):
 def test_functions_that_numpy_has_for_wide_vectors_are_native_if_they_are_very_large(
     is_wide, monkeypatch, native_calls
 ):
-    monkeypatch.setattr(native, "PAYS", 0)
     monkeypatch.setattr(native, "has_wide_functions", lambda: is_wide)
-    for n in (native.EXPENSIVE_ARRAY, native.WIDE_ARRAY):
+    for n in (machine.current.min_elements_of_native_function, machine.current.min_elements_of_native_wide_function):
         for function in (wg.sin, wg.exp):
             function(np.ones(n))
     left = [("exp", True)] if not is_wide else []
     assert native_calls == [("sin", True), *left, ("sin", True), ("exp", True)]
 
 
-def test_few_calls_do_not_compile(monkeypatch, native_calls):
-    monkeypatch.setattr(native, "WIDE_ARRAY", 0)
-    calls = wg.arcsinh.primitive.impl.large_calls
-    monkeypatch.setattr(calls, "spent", {})
-    x = np.ones(native.PAYS // native.EXPENSIVE // 3 + 1)
-    wg.arcsinh(x)
-    wg.arcsinh(x)
-    wg.arcsinh(x.astype("f4"))  # another kernel
-    assert not native_calls
-    wg.arcsinh(x)
-    assert native_calls == [("arcsinh", True)]
-    wg.arcsinh(np.ones(native.EXPENSIVE_ARRAY))
-    assert native_calls == [("arcsinh", True)] * 2
-
-
-def test_a_very_large_array_is_native_at_once(monkeypatch, native_calls):
-    monkeypatch.setattr(wg.arcsinh.primitive.impl.large_calls, "spent", {})
-    wg.arcsinh(np.ones(native.PAYS // native.EXPENSIVE))
-    assert native_calls == [("arcsinh", True)]
+def test_exact_operations_are_counted_and_all_others_native_from_the_first_call_on(native_calls):
+    x = np.linspace(0.0, 1.0, 1 << 14)
+    with machine.using(nanoseconds_before_kernel=3 * 8 * x.size):
+        for _ in range(3):
+            wg.where(x > 0.5, x, 2.0)
+        assert native_calls == [("where", True)]  # the third call
+        wg.where(x > 0.5, x.astype("f4"), 2.0)  # another kernel
+        assert len(native_calls) == 1
+    native_calls.clear()
+    wg.sin(x[: 1 << 13])
+    wg.sigmoid(x)
+    assert native_calls == [("sin", True), ("sigmoid", True)]
 
 
 def test_one_kernel_for_all_sizes(at_once):
-    wg.cosh(np.ones(native.EXPENSIVE_ARRAY))
+    wg.cosh(np.ones(machine.current.min_elements_of_native_function))
     before = eager_elements.kernel_of.cache_info().misses
-    for n in (native.EXPENSIVE_ARRAY + 1, 50_000, 123_457):
+    for n in (machine.current.min_elements_of_native_function + 1, 50_000, 123_457):
         x = RNG.normal(size=n)
         assert_close(wg.cosh(x), np.cosh(x), "f8")
     assert eager_elements.kernel_of.cache_info().misses == before

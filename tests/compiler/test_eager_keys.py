@@ -7,13 +7,13 @@ import pytest
 
 import wengert as wg
 from wengert.compiler.kernels.threads import LIMITS
-from wengert.core import native
+from wengert.core import machine, native
 from wengert.core.native import native_call
 from wengert.core.primitive import TABLE, plain_impl
 from wengert.ops.indexing.key import Hole, Index
 
 RNG = np.random.default_rng(0)
-N = native.KEY_ARRAY
+N = machine.current.min_elements_of_native_key
 DTYPES = ["f8", "f4"]
 GATHER, SCATTER = TABLE["gather"], TABLE["scatter"]
 
@@ -148,12 +148,11 @@ def test_few_indices_do_not_ask(at_once, native_calls):
     assert native_calls[-1] == ("gather", True)
 
 
-def test_signatures_are_counted_one_by_one(native_calls, monkeypatch):
-    monkeypatch.setattr(native, "PAYS", 3 * native.AT_KEY * N * 4)
-    monkeypatch.setattr(GATHER.impl.large_calls, "spent", {})
+def test_signatures_are_counted_one_by_one(native_calls):
     x, i, key = np.ones((30, 4)), indices(30), Index((Hole.ARRAY,), True)
-    for table in (x, x, x[:20].astype("f4")):
-        GATHER.impl(table, np.abs(i) % 20, key=key)
-    assert not native_calls
-    GATHER.impl(x, i, key=key)
+    with machine.using(nanoseconds_before_kernel=3 * machine.current.nanoseconds_of_element_at_key * N * 4):
+        for table in (x, x, x[:20].astype("f4")):
+            GATHER.impl(table, np.abs(i) % 20, key=key)
+        assert not native_calls
+        GATHER.impl(x, i, key=key)
     assert native_calls == [("gather", True)]

@@ -12,7 +12,7 @@ import wengert as wg
 from wengert.compiler.kernels.threads import LIMITS
 from wengert.compiler.routines.triangular_panels import is_factored_in_blocks
 from wengert.compiler.routines.wide_vectors import has_wide_vectors
-from wengert.core import machine, native
+from wengert.core import machine
 from wengert.core.primitive import TABLE
 
 pytestmark = pytest.mark.skipif(not has_wide_vectors(), reason="LAPACK factors matrices where vectors are short")
@@ -50,7 +50,7 @@ def test_it_is_not_lapack_that_runs(found):
 
 def test_other_matrices_are_left_to_lapack():
     assert not is_factored_in_blocks(np.dtype(float), machine.current.max_columns_of_blocked_factorization + 1)
-    assert not is_factored_in_blocks(np.dtype(float), native.FEWEST_ROWS - 1)
+    assert not is_factored_in_blocks(np.dtype(float), machine.current.min_rows_of_native_factors - 1)
     assert not is_factored_in_blocks(np.dtype(complex), 100)
 
 

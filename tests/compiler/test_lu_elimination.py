@@ -7,7 +7,6 @@ import pytest
 
 import wengert as wg
 from wengert.compiler.routines.wide_vectors import has_wide_vectors
-from wengert.core import native
 from wengert.core.primitive import TABLE, plain_impl
 
 FACTORED = TABLE["factored"]
@@ -78,26 +77,3 @@ def test_nans_stay_in_the_solution():
     x = draw(80)
     x[40, 3] = np.nan
     assert np.isnan(wg.compile(np.linalg.solve)(x, np.ones(80))).any()
-
-
-def test_eager_code_runs_it_and_has_the_gradients_of_lapack(native_calls, monkeypatch):
-    x, y = draw(150) + 10 * np.eye(150), np.arange(150.0)
-    loss = lambda x: np.sum(np.linalg.solve(x, y) ** 2)
-    monkeypatch.setattr(native, "IS_ON", False)
-    value, gradient = wg.value_and_grad(loss)(x)
-    monkeypatch.setattr(native, "IS_ON", True)
-    monkeypatch.setattr(FACTORED.impl.large_calls, "spent", {})
-    monkeypatch.setattr(native, "PAYS", 0)
-    found = wg.value_and_grad(loss)(x)
-    assert ("factored", True) in native_calls
-    np.testing.assert_allclose(found[0], value, rtol=1e-12)
-    np.testing.assert_allclose(found[1], gradient, rtol=0, atol=1e-12 * abs(gradient).max())
-
-
-@pytest.mark.parametrize("n", [native.FEWEST_ROWS, 63])
-def test_eager_code_has_the_same_bits(n, native_calls, monkeypatch):
-    monkeypatch.setattr(native, "PAYS", 0)
-    monkeypatch.setattr(FACTORED.impl.large_calls, "spent", {})
-    x = draw(n)
-    np.testing.assert_array_equal(FACTORED.op(x), factor(x))
-    assert ("factored", True) in native_calls

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wengert.compiler.call.block_program import BLOCK, block_of, count_blocks
+from wengert.compiler.call.block_program import block_of, count_blocks
 from wengert.compiler.call.operand_rows import broadcast_strides, find_rows, merge_axes
+from wengert.core import machine
 
 
 @pytest.mark.parametrize(
@@ -49,7 +50,8 @@ def test_operands_without_rows(operands):
 
 
 @pytest.mark.parametrize(
-    ("length", "block"), [(31, None), (32, 32), (300, 128), (1000, 512), (5000, 512), (10**6, BLOCK)]
+    ("length", "block"),
+    [(31, None), (32, 32), (300, 128), (1000, 512), (5000, 512), (10**6, machine.current.elements_of_block)],
 )
 def test_a_block_is_chosen_by_the_cost_of_a_row(length, block):
     assert block_of(length) == block

@@ -10,8 +10,9 @@ import warnings
 import numpy as np
 import pytest
 
-from wengert.core import parallel
-from wengert.core.parallel import LARGE
+from wengert.core import machine, parallel
+
+LARGE = machine.current.min_elements_shared
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Eager integrations that are compiled behind the scenes."""
+"""Eager integrations of functions that the user has compiled."""
 
 import numpy as np
 import pytest
@@ -15,32 +15,35 @@ def swing(t, y, p):
 
 @pytest.fixture
 def runs(monkeypatch):
-    """The number of native runs; functions are compiled from their third call on."""
-    monkeypatch.setattr(compiled_ivp, "WARM", 3)
-    monkeypatch.setattr(compiled_ivp, "HISTORIES", type(compiled_ivp.HISTORIES)())
+    """The number of native runs."""
+    monkeypatch.setattr(compiled_ivp, "INTEGRATIONS", type(compiled_ivp.INTEGRATIONS)())
     found = []
-    run = compiled_ivp.History.run
-    monkeypatch.setattr(compiled_ivp.History, "run", lambda *args: found.append(1) or run(*args))
+    run = compiled_ivp.Integration.run
+    monkeypatch.setattr(compiled_ivp.Integration, "run", lambda *args: found.append(1) or run(*args))
     return found
 
 
-def test_a_function_that_is_called_often(runs):
-    f = lambda p: solve_ivp(swing, (0.0, 1.2), Y0, t_eval=POINTS, args=(p,), **TIGHT)
-    results = [f(P) for _ in range(4)]
-    assert len(runs) == 2
-    for result in results[1:]:
-        np.testing.assert_allclose(result.y, results[0].y, rtol=1e-13)
+def test_a_compiled_function_runs_natively_from_the_first_call_on(runs):
+    f = lambda p, fun: solve_ivp(fun, (0.0, 1.2), Y0, t_eval=POINTS, args=(p,), **TIGHT)
+    plain, compiled = [f(P, swing) for _ in range(40)], wg.compile(swing)
+    assert not runs
+    assert len({result.y.tobytes() for result in plain}) == 1
+    results = [f(P, compiled) for _ in range(3)]
+    assert len(runs) == 3
+    assert len({result.y.tobytes() for result in results}) == 1
+    for result in results:
+        np.testing.assert_allclose(result.y, plain[0].y, rtol=1e-13)
         assert result.success
         assert isinstance(result.y, np.ndarray)
         np.testing.assert_array_equal(result.t, POINTS)
 
 
 def test_derivatives(runs):
-    f = lambda p: (solve_ivp(swing, (0.0, 1.2), Y0, t_eval=POINTS, args=(p,), **TIGHT).y ** 2).sum()
-    wanted = wg.grad(f)(P), wg.hessian(f)(P)
+    f = lambda p, fun=swing: (solve_ivp(fun, (0.0, 1.2), Y0, t_eval=POINTS, args=(p,), **TIGHT).y ** 2).sum()
+    wanted, compiled = (wg.grad(f)(P), wg.hessian(f)(P)), wg.compile(swing)
     assert not runs
-    np.testing.assert_allclose(wg.grad(f)(P), wanted[0], rtol=1e-11)
-    np.testing.assert_allclose(wg.hessian(f)(P), wanted[1], rtol=1e-9)
+    np.testing.assert_allclose(wg.grad(lambda p: f(p, compiled))(P), wanted[0], rtol=1e-11)
+    np.testing.assert_allclose(wg.hessian(lambda p: f(p, compiled))(P), wanted[1], rtol=1e-9)
     assert runs
 
 
@@ -49,24 +52,24 @@ def decay(y, t):
 
 
 def test_odeint(runs):
+    compiled = wg.compile(decay)
     for state in (Y0, {"x": Y0}):
-        first, *others = [odeint(decay, state, [0.0, 0.5, 1.0], method="RK45") for _ in range(4)]
+        first, *others = [odeint(fun, state, [0.0, 0.5, 1.0], method="RK45") for fun in (decay, compiled, compiled)]
         values = [leaf["x"] if isinstance(leaf, dict) else leaf for leaf in (first, *others)]
         for y in values:
             np.testing.assert_allclose(y, values[0], rtol=1e-12)
     assert len(runs) == 4
 
 
-def test_what_cannot_be_traced_stays_with_scipy(runs):
+def test_plain_functions_stay_with_scipy(runs):
     bent = lambda t, y: -y if t < 0.5 else -2.0 * y
-    first, *others = [solve_ivp(bent, (0.0, 1.0), Y0, t_eval=[0.2, 1.0]).y for _ in range(5)]
-    assert len(runs) == 1
-    for y in others:
-        np.testing.assert_array_equal(y, first)
+    first, *others = [solve_ivp(bent, (0.0, 1.0), Y0, t_eval=[0.2, 1.0]).y for _ in range(40)]
+    assert not runs
+    assert {y.tobytes() for y in others} == {first.tobytes()}
 
 
 def test_failure_is_reported_as_scipy_does(runs):
-    blow_up = lambda t, y: y**2
+    blow_up = wg.compile(lambda t, y: y**2)
     results = [solve_ivp(blow_up, (0.0, 2.0), [1.0], t_eval=[0.5, 2.0]) for _ in range(4)]
     assert runs
     assert all(not r.success and r.message == results[0].message for r in results)
@@ -94,7 +97,7 @@ def test_points_out_of_order(runs):
     for points in ([1.0, 0.5], [0.5, 3.0]):
         for _ in range(4):
             with pytest.raises(ValueError, match="t_eval"):
-                solve_ivp(swing, (0.0, 1.2), Y0, t_eval=points, args=(P,))
+                solve_ivp(wg.compile(swing), (0.0, 1.2), Y0, t_eval=points, args=(P,))
         with pytest.raises(ValueError, match="t_eval"):
             solve_ivp(swing, (0.0, 1.2), Y0, "Rodas5P", t_eval=points, args=(P,))
     assert not runs

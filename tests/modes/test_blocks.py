@@ -7,11 +7,10 @@ import pytest
 
 import wengert as wg
 from wengert.compiler.call import eager_pulls
-from wengert.core import native
-from wengert.core.parallel import LARGE
+from wengert.core import machine, native
 from wengert.modes import blocks
 
-N = LARGE + 77
+N = machine.current.min_elements_shared + 77
 
 
 @pytest.fixture(autouse=True)
@@ -97,9 +96,8 @@ class TestKernels:
     """Runs that come again and again are native kernels."""
 
     @pytest.fixture(autouse=True)
-    def at_once(self, by_numpy, monkeypatch):
+    def is_on(self, by_numpy, at_once, monkeypatch):
         monkeypatch.setattr(native, "IS_ON", True)
-        monkeypatch.setattr(native, "PAYS", 0)
 
     @pytest.fixture
     def kernels(self, monkeypatch):
@@ -112,12 +110,12 @@ class TestKernels:
             lengths.extend([] if found is None else [len(run.steps)])
             return found
 
-        found = {"eager_pulls": run_one}  # and no program of a whole pass
-        monkeypatch.setattr(native, "find_native", lambda module, _: found.get(module))
+        found = {"pull_rows": run_one, "is_exact_run": eager_pulls.is_exact_run}  # and no program of a whole pass
+        monkeypatch.setattr(native, "find_native", lambda _, name: found.get(name))
         return lengths
 
     @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-    @pytest.mark.parametrize("size", [native.EXPENSIVE_ARRAY + 3, N])
+    @pytest.mark.parametrize("size", [machine.current.min_elements_of_native_function + 3, N])
     def test_gradients_are_those_of_numpy(self, dtype, size, kernels, monkeypatch):
         rng = np.random.default_rng(0)
         arrays = [rng.normal(size=(size,)).astype(dtype) for _ in range(2)]
@@ -152,12 +150,13 @@ class TestKernels:
         assert kernels
 
     def test_runs_that_come_rarely_are_not_compiled(self, kernels, monkeypatch):
-        monkeypatch.setattr(native, "PAYS", N * native.PULLED * 4 * 3)  # three runs of four nodes
+        spent = N * machine.current.nanoseconds_of_pulled_element * 4  # of one run of four nodes
         f = lambda x: (np.sin(x) * np.exp(x) * 1.375).sum()
-        gradients(f, [np.linspace(0.0, 1.0, N)], 2, monkeypatch)
-        assert not kernels
-        gradients(f, [np.linspace(0.0, 1.0, N)], 2, monkeypatch)
-        assert len(kernels) == 2
+        with machine.using(nanoseconds_before_kernel=3 * spent):
+            gradients(f, [np.linspace(0.0, 1.0, N)], 2, monkeypatch)
+            assert not kernels
+            gradients(f, [np.linspace(0.0, 1.0, N)], 2, monkeypatch)
+            assert len(kernels) == 2
 
     def test_a_hook_or_a_second_output_in_the_middle(self, kernels, monkeypatch):
         seen = []
@@ -189,13 +188,13 @@ class TestKernels:
 
     def test_a_run_that_is_pulled_one_by_one_is_asked_for_once(self, kernels, monkeypatch):
         """So that the questions do not grow with the square of its length."""
-        monkeypatch.setattr(native, "PAYS", 1 << 60)
         asked = []
         find_run = blocks.find_run
         monkeypatch.setattr(blocks, "find_run", lambda *given: asked.append(1) or find_run(*given))
-        size = native.EXPENSIVE_ARRAY
+        size = machine.current.min_elements_of_native_function
         f = lambda x: np.sum(np.sin(np.tanh(np.cos(np.exp(x) * x + x) * 2.0)) / np.sqrt(x)) + np.sum(x.reshape(2, -1))
-        gradients(f, [np.linspace(1.0, 2.0, size)], 2, monkeypatch)
+        with machine.using(nanoseconds_before_kernel=1 << 60):
+            gradients(f, [np.linspace(1.0, 2.0, size)], 2, monkeypatch)
         assert not kernels
         assert len(asked) <= 4
 

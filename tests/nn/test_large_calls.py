@@ -1,4 +1,4 @@
-"""Composed functions on large arrays become one compiled operation when the same shapes come again."""
+"""Composed functions on large arrays become one compiled operation from the first call on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.core import native
+from wengert.core import machine, native
 from wengert.nn import functional, large_calls
 
 RNG = np.random.default_rng(0)
@@ -45,10 +45,8 @@ def compiled(monkeypatch):
         return make(function, *rest)
 
     monkeypatch.setattr(large_calls, "compile_function", compile_function)
-    monkeypatch.setattr(large_calls, "PAYS", 0)
-    monkeypatch.setattr(large_calls, "SEEN", {})
-    monkeypatch.setattr(large_calls, "KNOWN", {})
-    return names
+    with machine.using(min_elements_of_native_rows=machine.current.min_elements_of_native_function):
+        yield names
 
 
 def value_and_gradients(f, dtype="f8"):
@@ -116,7 +114,7 @@ def test_small_arrays_lists_and_other_dtypes_are_not_compiled(compiled):
     functional.log_softmax(np.ones((2, 3)), -1)
     functional.log_softmax([[1.0, 2.0]], -1)
     functional.log_softmax(np.ones((ROWS, WIDTH), int), -1)
-    functional.log_softmax(wg.tensor(np.ones(native.EXPENSIVE_ARRAY - 1)), 0)
+    functional.log_softmax(wg.tensor(np.ones(machine.current.min_elements_of_native_function - 1)), 0)
     assert not compiled
 
 
@@ -125,18 +123,6 @@ def test_traces_are_not_compiled_twice(compiled):
     found = wg.compile(lambda x: functional.log_softmax(x, -1))(x)
     assert not compiled
     np.testing.assert_allclose(found, functional.log_softmax(x, -1), atol=1e-14)
-
-
-def test_few_calls_are_not_compiled(compiled, monkeypatch):
-    monkeypatch.setattr(large_calls, "PAYS", 3 * ROWS * WIDTH)
-    x = np.ones((ROWS, WIDTH))
-    for _ in range(2):
-        functional.gelu(x)
-        functional.gelu(x, "tanh")  # other constants
-        functional.gelu(x.T)  # another shape
-    assert not compiled
-    functional.gelu(x)
-    assert compiled == ["gelu"]
 
 
 def test_constants_without_a_hash(compiled):
@@ -209,7 +195,6 @@ def attention_problem(length=48, keys=56):
 @pytest.mark.parametrize("is_compiled_pass", [False, True])
 def test_attention_stores_no_weights(mask, is_causal, is_compiled_pass, compiled, monkeypatch):
     arrays, masks = attention_problem()
-    monkeypatch.setattr(native, "PAYS", 0 if is_compiled_pass else native.PAYS)
 
     def differentiate():
         tensors = [wg.tensor(a, requires_grad=True) for a in arrays]
@@ -219,7 +204,8 @@ def test_attention_stores_no_weights(mask, is_causal, is_compiled_pass, compiled
         (out * np.cos(np.arange(out.size)).reshape(out.shape)).sum().backward()
         return kept, [out.detach().numpy(), *[t.grad.numpy() for t in tensors]]
 
-    kept, found = differentiate()
+    with machine.using(nanoseconds_before_kernel=0 if is_compiled_pass else 1 << 40):
+        kept, found = differentiate()
     assert compiled == ["attend"]
     assert max(a.size for a in kept) < 3 * 4 * 48 * 56
     monkeypatch.setattr(native, "IS_ON", False)

@@ -26,13 +26,18 @@ class Facts(NamedTuple):
     """Its derivative with respect to one element has others as factors, and is zero where these are."""
     tests_points: bool = False
     """It is true, or false, only at single points: `equal`, `isnan`."""
+    exact: bool = False
+    """It is arithmetic that is rounded once, a comparison, or a choice: all implementations have the same bits, so one
+    may take the place of another at any time. Sums, products of matrices and functions such as `exp` are not exact, nor
+    are additions at a key that has one index twice.
+    """
 
 
 NO_FACTS = Facts()
-MOVES = Facts(moves=True)
-VIEW = Facts(moves=True, view=True, cost=0)
-CHEAP = Facts(cost=1)
-CHOICE = Facts(cost=1, selects=True)
-PART = Facts(moves=True, view=True, cost=0, selects=True)
+MOVES = Facts(moves=True, exact=True)
+VIEW = Facts(moves=True, view=True, cost=0, exact=True)
+CHEAP = Facts(cost=1, exact=True)
+CHOICE = Facts(cost=1, selects=True, exact=True)
+PART = Facts(moves=True, view=True, cost=0, selects=True, exact=True)
 FLAT = Facts(saturates=True)
 PRODUCT = Facts(multiplies=True)

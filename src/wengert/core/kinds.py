@@ -178,7 +178,7 @@ def reduction(
     return add_operation(
         Trial(cases=cases),
         name=name,
-        impl=for_reductions(impl),
+        impl=for_reductions(impl, facts),
         kind="reduction",
         inputs=("x",),
         takes_params=True,

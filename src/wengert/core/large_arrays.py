@@ -1,52 +1,22 @@
 """Implementations of operations that ask for large arrays: one comparison of sizes, and small ones go on to NumPy.
 
-Large calls are counted, and run natively if that pays (`native.py`). There is a function for each kind of operation,
-which is called when an operation is registered.
+Large calls of exact operations are counted, and run natively when that pays; those of others are native from the first
+call on, or never (`native.py`). There is a function for each kind of operation, which is called when an operation is
+registered. It keeps the sizes of the machine record in variables of its own, which the record's changes reach.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import update_wrapper, wraps
 from typing import Any
 
 import numpy as np
 
-from wengert.core import native
-from wengert.core.facts import Facts
-from wengert.core.native import (
-    AT_KEY,
-    CHEAP,
-    CHEAP_ARRAY,
-    COMPOSED,
-    EXPENSIVE,
-    EXPENSIVE_ARRAY,
-    GROWING,
-    KEY_ARRAY,
-    MODERATE_ARRAY,
-    PRODUCT_ARRAY,
-    PRODUCTS,
-    REDUCED,
-    REDUCED_ARRAY,
-    SORTED,
-    SORTED_ARRAY,
-    SPINNING,
-    STACK_ARRAY,
-    STACKED,
-    THREADED,
-    LargeCalls,
-    LargeSignatures,
-)
-
-INNER_LOOP, SHORT = 80, 64
-"""NumPy reduces in inner loops along neighbouring axes, each of which takes as long as so many elements; and the length
-of those that are short.
-"""
-SOME_LOOPS = REDUCED_ARRAY // INNER_LOOP
-"""Fewer elements are not reduced in so many inner loops as would be a large call."""
-CALL_OF_LAPACK = 192
-"""So many elements take as long as a call of LAPACK in Python."""
+from wengert.core import machine, native
+from wengert.core.facts import NO_FACTS, Facts
+from wengert.core.native import LargeCalls, LargeSignatures
 
 
 def for_large_arrays(impl: Callable[..., Any], arity: int, facts: Facts) -> Callable[..., Any]:
@@ -55,12 +25,17 @@ def for_large_arrays(impl: Callable[..., Any], arity: int, facts: Facts) -> Call
     The first operand that is an array decides: it is large, or, where elements cost more than the question, the result
     may be, which then is asked. Python's numbers are no arrays.
     """
-    is_known = facts.cost is not None
-    is_cheap = facts.cost is not None and (isinstance(impl, np.ufunc) or (facts.cost < 4 and not facts.selects))
-    least = CHEAP_ARRAY if is_cheap else MODERATE_ARRAY if is_known else EXPENSIVE_ARRAY
-    is_numpy = is_known or isinstance(impl, np.ufunc)
-    calls = LargeCalls(impl, CHEAP if is_cheap else EXPENSIVE if is_numpy else COMPOSED, least)
-    ndarray, some = np.ndarray, GROWING if is_cheap else math.isqrt(least)
+    calls = LargeCalls(impl, facts)
+    ndarray = np.ndarray
+    least = some = 0
+
+    @machine.on_change
+    def read_record() -> None:
+        nonlocal least, some
+        least = calls.least
+        some = machine.current.min_elements_of_growing_operand if calls.is_cheap else math.isqrt(least)
+
+    read_record()
 
     def unary(x: Any) -> Any:
         if x.__class__ is ndarray and x.size >= least:
@@ -94,33 +69,51 @@ def for_large_arrays(impl: Callable[..., Any], arity: int, facts: Facts) -> Call
 
 def for_casts(impl: Callable[..., Any]) -> Callable[..., Any]:
     """The implementation of a cast, with kernels for large arrays."""
-    calls = LargeCalls(impl, CHEAP, CHEAP_ARRAY)
+    calls = LargeCalls(impl, Facts(moves=True, cost=1, exact=True))
     ndarray = np.ndarray
+    least = 0
+
+    @machine.on_change
+    def read_record() -> None:
+        nonlocal least
+        least = calls.least
+
+    read_record()
 
     def run(x: Any, dtype: np.dtype) -> Any:
-        if x.__class__ is ndarray and x.size >= CHEAP_ARRAY and x.dtype != dtype:
+        if x.__class__ is ndarray and x.size >= least and x.dtype != dtype:
             return calls.run(x, dtype=dtype)
         return impl(x, dtype)
 
     return attach(run, impl, calls)
 
 
-def for_reductions(
-    impl: Callable[..., Any], least: int = REDUCED_ARRAY, nanoseconds: int = REDUCED
-) -> Callable[..., Any]:
+def for_reductions(impl: Callable[..., Any], facts: Facts = NO_FACTS, size: str = "") -> Callable[..., Any]:
     """The implementation of a reduction of one array, with programs for large ones.
 
-    Small arrays are frequent here, so the function is written with the parameters of `impl`, as in `primitive.py`.
+    `size` is the field of the record that says from how many elements an array is large: that of extremes or of sums,
+    if it is not given. Small arrays are frequent here, so the function is written with the parameters of `impl`, as in
+    `primitive.py`.
     """
-    calls = LargeSignatures(impl, nanoseconds)
+    calls = LargeSignatures(impl, facts.exact)
+    name = size or ("min_elements_of_native_extreme" if facts.exact else "min_elements_of_native_sum")
     code = impl.__code__
     _, *names = code.co_varnames[: code.co_argcount]
     given, named = ", ".join(names), ", ".join([f"{name!r}: {name}" for name in names])
-    is_long = f"x.size >= {SOME_LOOPS} and x.shape[-1] < {SHORT} and reduced_size(x, axis) >= {least}"
-    is_large = f"x.__class__ is ndarray and (x.size >= {least} or {is_long})"
-    size = "lambda: reduced_size(x, axis)"
-    text = f"lambda x, {given}: run((x,), {{{named}}}, {size}) if {is_large} else impl(x, {given})"
-    known = {"run": calls.run, "ndarray": np.ndarray, "impl": impl, "reduced_size": reduced_size}
+    is_long = "x.size >= some and x.shape[-1] < short and reduced_size(x, axis) >= least"
+    is_large = f"x.__class__ is ndarray and (x.size >= least or {is_long})"
+    time = "lambda: reduced_time(x, axis)"
+    text = f"lambda x, {given}: run((x,), {{{named}}}, {time}) if {is_large} else impl(x, {given})"
+    known: dict[str, Any] = {"run": calls.run, "ndarray": np.ndarray, "impl": impl}
+    known |= {"reduced_size": reduced_size, "reduced_time": reduced_time}
+
+    @machine.on_change
+    def read_record() -> None:
+        now = machine.current
+        least = known["least"] = getattr(now, name)
+        known["some"], known["short"] = least // now.elements_of_inner_loop, now.max_elements_of_short_inner_loop
+
+    read_record()
     run: Callable[..., Any] = eval(text, known)
     run.__defaults__ = impl.__defaults__
     return attach(run, impl, calls)
@@ -137,36 +130,38 @@ def reduced_size(x: np.ndarray, axis: tuple[int, ...]) -> int:
         if (k in axis) != last:
             break
         length *= x.shape[k]
-    return x.size + INNER_LOOP * (x.size // max(length, 1))
+    return x.size + machine.current.elements_of_inner_loop * (x.size // max(length, 1))
+
+
+def reduced_time(x: np.ndarray, axis: tuple[int, ...]) -> int:
+    """The nanoseconds that NumPy takes for a reduction, roughly."""
+    return machine.current.nanoseconds_of_reduced_element * reduced_size(x, axis)
 
 
 def for_rows(impl: Callable[..., Any]) -> Callable[..., Any]:
     """The implementation of an operation that computes functions of the elements along axes, as a softmax does."""
-    return for_reductions(impl, EXPENSIVE_ARRAY, EXPENSIVE)
+    return for_reductions(impl, size="min_elements_of_native_rows")
 
 
 def for_products(impl: Callable[..., Any]) -> Callable[..., Any]:
-    """The implementation of products of matrices, with programs for large ones.
-
-    NumPy's are as fast alone, but its threads and those of other native code wait for each other. So a product counts
-    for more if there was other native code since the last one.
-    """
-    calls = LargeSignatures(impl, 1)
+    """The implementation of products of matrices: BLAS runs them, and the next backward pass knows of large ones."""
     ndarray = np.ndarray
-    last = 0
+    least = 0
 
+    @machine.on_change
+    def read_record() -> None:
+        nonlocal least
+        least = machine.current.min_elements_of_native_function
+
+    read_record()
+
+    @wraps(impl)
     def run(x: Any, y: Any) -> Any:
-        nonlocal last
-        if x.__class__ is ndarray and x.size >= PRODUCT_ARRAY and y.__class__ is ndarray and x.ndim >= y.ndim == 2:
-            work = x.size * y.shape[1]
-            if work >= THREADED:
-                nanoseconds = work // PRODUCTS if native.runs == last else max(work // PRODUCTS, SPINNING)
-                out = calls.run((x, y), {}, lambda: nanoseconds)
-                last = native.runs
-                return out
+        if x.__class__ is ndarray and x.size >= least:
+            native.met_large = True
         return impl(x, y)
 
-    return attach(run, impl, calls)
+    return run
 
 
 def for_sorting(impl: Callable[..., Any]) -> Callable[..., Any]:
@@ -174,28 +169,83 @@ def for_sorting(impl: Callable[..., Any]) -> Callable[..., Any]:
 
     Other kinds of sorting are NumPy's, whose order of equal elements native code does not have.
     """
-    calls = LargeSignatures(impl, SORTED)
+    calls = LargeSignatures(impl, is_exact=True)
     ndarray = np.ndarray
+    least = 0
+
+    @machine.on_change
+    def read_record() -> None:
+        nonlocal least
+        least = machine.current.min_elements_of_native_sort
+
+    read_record()
 
     def run(x: Any, axis: int, kind: str | None) -> Any:
-        if x.__class__ is ndarray and x.size >= SORTED_ARRAY and kind == "stable":
-            return calls.run((x,), {"axis": axis, "kind": kind})
+        if x.__class__ is ndarray and x.size >= least and kind == "stable":
+            time = lambda: x.size * machine.current.nanoseconds_of_sorted_element
+            return calls.run((x,), {"axis": axis, "kind": kind}, time)
         return impl(x, axis=axis, kind=kind)
 
     return attach(run, impl, calls)
 
 
-def for_keys(impl: Callable[..., Any], size: Callable[..., int]) -> Callable[..., Any]:
+def for_keys(impl: Callable[..., Any], size: Callable[..., int], facts: Facts = NO_FACTS) -> Callable[..., Any]:
     """The implementation of a read or an addition at a key, with programs for large arrays in keys, the last operands.
 
-    `size` gives the number of elements that are read or added.
+    `size` gives the number of elements that are read or added. Reads are exact; additions have an order.
     """
-    calls = LargeSignatures(impl, AT_KEY)
+    calls = LargeSignatures(impl, facts.exact)
+    name = "min_elements_of_native_key" if facts.exact else "min_indices_of_native_addition"
+    least = 0
+
+    @machine.on_change
+    def read_record() -> None:
+        nonlocal least
+        least = getattr(machine.current, name)
+
+    read_record()
 
     def run(*operands: Any, **params: Any) -> Any:
-        if operands[-1].size >= KEY_ARRAY:
-            return calls.run(operands, params, lambda: size(*operands, **params))
+        if len(operands) > 1 and operands[-1].size >= least:
+            time = lambda: size(*operands, **params) * machine.current.nanoseconds_of_element_at_key
+            return calls.run(operands, params, time)
         return impl(*operands, **params)
+
+    return attach(run, impl, calls)
+
+
+def for_stacks(impl: Callable[..., Any], calls_for_each: int = 0) -> Callable[..., Any]:
+    """The implementation of an operation on matrices, with programs for large stacks of small ones.
+
+    The larger one of the first two operands decides: a small matrix may have many right-hand sides. If the
+    implementation runs one matrix after the other, `calls_for_each` is the number of calls in Python that each takes.
+    """
+    calls = LargeSignatures(impl, is_exact=False)
+    ndarray = np.ndarray
+    least = each = some = most = noted = 0
+
+    @machine.on_change
+    def read_record() -> None:
+        nonlocal least, each, some, most, noted
+        now = machine.current
+        least, most = now.min_elements_of_native_stack, now.max_rows_of_native_stack
+        noted = now.min_elements_of_native_function
+        each = calls_for_each * now.elements_of_lapack_call
+        some = least // (1 + each)
+
+    read_record()
+
+    def run(x: Any, *others: Any, **params: Any) -> Any:
+        if x.__class__ is ndarray and (x.size >= some or others and others[0].size >= some) and x.shape[-1] <= most:
+            largest = others[0] if others and others[0].size > x.size else x
+            size = largest.size
+            if each and size and largest.ndim > 2:
+                size += each * (size // (largest.shape[-2] * largest.shape[-1]))
+            if size >= least:
+                return calls.run((x, *others), params, lambda: 0)
+        if x.size >= noted:
+            native.met_large = True
+        return impl(x, *others, **params)
 
     return attach(run, impl, calls)
 
@@ -208,27 +258,3 @@ def attach(
     if isinstance(impl, np.ufunc):
         run.__dict__["ufunc"] = impl
     return run
-
-
-def for_stacks(impl: Callable[..., Any], calls_for_each: int = 0, alone: int = STACK_ARRAY) -> Callable[..., Any]:
-    """The implementation of an operation on matrices, with programs for large ones, and for stacks of them.
-
-    The larger one of the first two operands decides: a small matrix may have many right-hand sides. If the
-    implementation runs one matrix after the other, `calls_for_each` is the number of calls in Python that each takes.
-    One matrix is large if it has as many elements as `alone`.
-    """
-    calls = LargeSignatures(impl, STACKED)
-    ndarray, each = np.ndarray, calls_for_each * CALL_OF_LAPACK
-    some = min(STACK_ARRAY // (1 + each), alone)
-
-    def run(x: Any, *others: Any, **params: Any) -> Any:
-        if x.__class__ is ndarray and (x.size >= some or others and others[0].size >= some):
-            largest = others[0] if others and others[0].size > x.size else x
-            size = largest.size
-            if each and size and largest.ndim > 2:
-                size += each * (size // (largest.shape[-2] * largest.shape[-1]))
-            if size >= STACK_ARRAY or (size >= alone and largest.ndim == 2):
-                return calls.run((x, *others), params, lambda: size)
-        return impl(x, *others, **params)
-
-    return attach(run, impl, calls)

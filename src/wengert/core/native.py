@@ -3,15 +3,17 @@
     @natively(lambda: _convolution, work=multiplications)
     def _result(x, w, stride, ...): ...
 
-The implementations of other operations ask for large arrays, too (`large_arrays.py`). NumPy runs large calls of
-elementwise operations, on all cores, until it has spent as much time on them as a compiler would take, by the number
-of elements. From then on a vector kernel runs them, which is compiled, or read from disk. The same program therefore
-has the same results each time, and a few calls cost nothing. The functions of a kernel may differ from NumPy's in the
-last digit; arithmetic does not.
+The implementations of other operations ask for large arrays, too (`large_arrays.py`). How often a program has run never
+changes a bit of its results, so there are two rules:
 
-Reductions, sorting and operations on matrices follow the same rule for each signature (`LargeSignatures`), because
-their programs have shapes. Convolutions and pooling are native from the first large call on. `WENGERT_EAGER_KERNELS=0`
-leaves everything to NumPy. The compiler is imported when it is first needed; NumPy runs what has no program.
+- An *exact* operation (`Facts.exact`: arithmetic, comparisons, choices, moves) has the same bits in NumPy and in native
+  code. NumPy runs its large calls until it has spent as much time on them as a compiler would take, by the number of
+  elements. From then on a vector kernel runs them, or, where programs have shapes (`LargeSignatures`), a program.
+- Any other operation is native from the first call on, or never: that follows from the operation, the dtypes, the
+  layout and the size alone. These sizes are fields of the order of additions (`machine/order.py`).
+
+`WENGERT_EAGER_KERNELS=0` leaves everything to NumPy. The compiler is imported when it is first needed; NumPy runs what
+has no program.
 """
 
 from __future__ import annotations
@@ -26,65 +28,23 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core import parallel
+from wengert.core import machine, parallel
 from wengert.core.aspects import Aspect
+from wengert.core.facts import Facts
 from wengert.core.primitive import Primitive
 
 IS_ON = os.environ.get("WENGERT_EAGER_KERNELS") != "0"
 """Whether eager operations run native code."""
 
-LARGE = 1 << 20
-"""The least number of scalar operations of a large call: some hundred microseconds in NumPy."""
-
-CHEAP_ARRAY, MODERATE_ARRAY, EXPENSIVE_ARRAY = 1 << 18, 1 << 14, 1 << 13
-"""The least number of elements of the result of a large call of an elementwise operation, by what an element costs:
-where kernels are faster than NumPy, with all that is around them. Arithmetic, roots and extremes are cheap: NumPy has
-vector code for them. Other operations of known cost, such as `where`, are moderate, and functions expensive.
-"""
-WIDE_ARRAY = 1 << 17
-"""The same for kernels of functions that NumPy computes with vectors of 64 bytes: on one core they take 1 to 4 times as
-long, and they only gain by the cores that they run on.
-"""
 WIDE = frozenset(
     (
         *(np.exp, np.exp2, np.expm1, np.log, np.log2, np.log10, np.log1p, np.cbrt, np.power, np.tan),
         *(np.arcsin, np.arccos, np.arctan, np.arctan2, np.sinh, np.cosh, np.tanh, np.arcsinh, np.arccosh, np.arctanh),
     )
 )
-"""These functions; sine and cosine of doubles are not among them."""
-GROWING, GROWN = 1 << 11, 1 << 20
-"""The least number of elements of an operand of arithmetic whose result may be larger than all operands, and the least
-of such a result in a large call: its rows are short.
-"""
-CHEAP, EXPENSIVE, COMPOSED = 1, 8, 16
-"""The nanoseconds that NumPy takes for an element, roughly; functions that it does not have take longer."""
-PULLED = 6
-"""The nanoseconds that NumPy takes for an element in the rules of one operation."""
-REDUCED_ARRAY, REDUCED = 1 << 16, 2
-"""The same two figures for reductions."""
-STACK_ARRAY, STACKED = 1 << 12, 32
-"""The same for operations on stacks of matrices."""
-SORTED_ARRAY, SORTED = 1 << 12, 64
-"""The same for stable sorting."""
-PRODUCT_ARRAY, PRODUCTS = 1 << 12, 32
-"""The least number of elements of the left factor of a large product, and the multiplications of a nanosecond."""
-THREADED, SPINNING = 10**6, 1 << 20
-"""The multiplications of a product from which on BLAS uses threads, and the nanoseconds that they may take from other
-native code afterwards: they wait for the next product on their cores.
-"""
-KEY_ARRAY, AT_KEY = 1 << 12, 16
-"""The same for reads and additions at a key with arrays: the least number of elements of its last array."""
-FEWEST_ROWS = 16
-"""The fewest rows of one matrix that native code factors, in eager and in compiled code: LAPACK is slower then."""
+"""Functions that NumPy computes with vectors of 64 bytes; sine and cosine of doubles are not among them."""
 ONLY_ARRAYS = {np.ndarray}
 """The classes of operands of large calls."""
-MOST_SIGNATURES = 256
-"""The number of signatures of one operation whose time is counted."""
-PAYS = 1 << 26
-"""The nanoseconds that NumPy spends on large calls before a kernel is compiled: about as long as that takes."""
-
-OPERATIONS_OF_KERNEL = 32
-"""So many operations take as long to compile as all that is around them."""
 
 NativeCall = Callable[[Sequence[np.ndarray], dict[str, Any]], np.ndarray | None]
 
@@ -99,8 +59,6 @@ native_call: Aspect[NativeCall] = Aspect(
 
 met_large = False
 """Whether an operation has met a large array since the last backward pass, so that the next one looks for some."""
-runs = 0
-"""How often operations and backward passes have run native code."""
 
 
 def natively(
@@ -115,8 +73,9 @@ def natively(
     def decorate(impl: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(impl)
         def run(*operands: Any, **params: Any) -> Any:
-            is_large = operands[0].size * operands[-1].size >= LARGE and operands[0].__class__ is np.ndarray
-            if is_large and work(*operands, **params) >= LARGE:
+            least = machine.current.min_operations_of_native_call
+            is_large = operands[0].size * operands[-1].size >= least and operands[0].__class__ is np.ndarray
+            if is_large and work(*operands, **params) >= least:
                 found = run_natively(operation().primitive, operands, params)
                 if found is not None:
                     return found
@@ -129,9 +88,8 @@ def natively(
 
 def run_natively(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     """The result of native code; None where there is none."""
-    global met_large, runs
+    global met_large
     met_large = True
-    runs += 1
     if not IS_ON:
         return None
     try:
@@ -160,24 +118,40 @@ def has_wide_functions() -> bool:
 
 def compile_time(operations: int) -> int:
     """The nanoseconds that NumPy spends on so many operations before they are compiled as one program."""
-    return PAYS * (1 + operations // OPERATIONS_OF_KERNEL)
+    now = machine.current
+    return now.nanoseconds_before_kernel * (1 + operations // now.operations_of_kernel)
 
 
 class LargeCalls:
     """The large calls of an elementwise operation.
 
-    `impl` is NumPy's, `nanoseconds` what it takes for an element, and `least` the number of elements of a large call,
-    or `grown` where the result has more elements than each operand. `spent` is the time so far for each combination of
-    dtypes, which has a kernel of its own.
+    `impl` is NumPy's, and `is_exact` says that a kernel has the same bits: then `nanoseconds` are what NumPy takes for
+    an element, and `spent` is the time so far for each combination of dtypes, which has a kernel of its own. A large
+    call has at least `least` elements, or `grown` where the result has more elements than each operand.
     """
 
-    __slots__ = ("grown", "impl", "least", "nanoseconds", "primitive", "spent")
+    __slots__ = ("grown", "impl", "is_cheap", "is_exact", "least", "nanoseconds", "primitive", "spent")
 
-    def __init__(self, impl: Callable[..., Any], nanoseconds: int, least: int):
-        self.impl, self.nanoseconds, self.least = impl, nanoseconds, least
-        self.grown = GROWN if least == CHEAP_ARRAY else least
+    def __init__(self, impl: Callable[..., Any], facts: Facts):
+        is_ufunc = isinstance(impl, np.ufunc)
+        self.impl, self.is_exact = impl, facts.exact
+        self.is_cheap = facts.exact and facts.cost is not None and (is_ufunc or (facts.cost < 4 and not facts.selects))
         self.primitive: Primitive | None = None  # registered after its implementation is made
         self.spent: dict[tuple[Any, ...], int] = {}
+        machine.on_change(self.read_record)
+        self.read_record()
+
+    def read_record(self) -> None:
+        """Read the sizes of the machine record, and forget what was counted for another one."""
+        now = machine.current
+        if self.is_cheap:
+            self.least, self.nanoseconds = now.min_elements_of_native_arithmetic, now.nanoseconds_of_cheap_element
+        elif self.is_exact:
+            self.least, self.nanoseconds = now.min_elements_of_native_choice, now.nanoseconds_of_choice_element
+        else:
+            self.least, self.nanoseconds = now.min_elements_of_native_function, 0
+        self.grown = now.min_elements_of_native_growth if self.is_cheap else self.least
+        self.spent.clear()
 
     def run(self, *operands: Any, **params: Any) -> Any:
         """The result: of a kernel if that pays, otherwise of NumPy, on all cores if it is a ufunc."""
@@ -186,19 +160,31 @@ class LargeCalls:
         if size < self.least or (size < self.grown and not any(np.size(x) == size for x in operands)):
             return self.impl(*operands, **params)
         met_large = True
-        is_left = self.impl in WIDE and size < WIDE_ARRAY and has_wide_functions()
-        if IS_ON and self.primitive is not None and not is_left:
-            key = *[x.dtype.char if x.__class__ is np.ndarray else x.__class__ for x in operands], *params.values()
-            spent = self.spent.get(key, 0)
-            if spent != PAYS:
-                spent = self.spent[key] = min(spent + size * self.nanoseconds, PAYS)
-            if spent == PAYS:
-                found = run_natively(self.primitive, operands, params)
-                if found is not None:
-                    return found
-        if size >= parallel.EXPENSIVE and isinstance(self.impl, np.ufunc):
+        if (
+            IS_ON
+            and self.primitive is not None
+            and (self.pays(size, operands, params) if self.is_exact else self.is_native(size))
+        ):
+            found = run_natively(self.primitive, operands, params)
+            if found is not None:
+                return found
+        if size >= machine.current.min_expensive_elements_shared and isinstance(self.impl, np.ufunc):
             return parallel.run_shared(self.impl, *operands)
         return self.impl(*operands, **params)
+
+    def is_native(self, size: int) -> bool:
+        """Whether native code runs calls of this size from the first one on, if they have a kernel."""
+        is_left = self.impl in WIDE and has_wide_functions()
+        return size >= (machine.current.min_elements_of_native_wide_function if is_left else self.least)
+
+    def pays(self, size: int, operands: Sequence[Any], params: dict[str, Any]) -> bool:
+        """Whether NumPy has spent so much time on such calls that a kernel pays, which has the same bits."""
+        key = *[x.dtype.char if x.__class__ is np.ndarray else x.__class__ for x in operands], *params.values()
+        most = machine.current.nanoseconds_before_kernel
+        spent = self.spent.get(key, 0)
+        if spent < most:
+            spent = self.spent[key] = min(spent + size * self.nanoseconds, most)
+        return spent >= most
 
 
 def broadcast_size(operands: Sequence[Any]) -> int:
@@ -212,33 +198,40 @@ def broadcast_size(operands: Sequence[Any]) -> int:
 
 
 class LargeSignatures:
-    """The large calls of an operation whose programs have shapes; `spent` is NumPy's time for each signature."""
+    """The large calls of an operation whose programs have shapes.
 
-    __slots__ = ("impl", "nanoseconds", "primitive", "spent")
+    `is_exact` says that programs have the bits of NumPy: then `spent` is NumPy's time for each signature, and programs
+    run from the time on when that pays. Otherwise they run from the first call on.
+    """
 
-    def __init__(self, impl: Callable[..., Any], nanoseconds: int):
-        self.impl, self.nanoseconds = impl, nanoseconds
+    __slots__ = ("impl", "is_exact", "primitive", "spent")
+
+    def __init__(self, impl: Callable[..., Any], is_exact: bool):
+        self.impl, self.is_exact = impl, is_exact
         self.primitive: Primitive | None = None
         self.spent: dict[tuple[Any, ...], int] = {}
+        machine.on_change(self.spent.clear)
 
-    def run(self, operands: tuple[Any, ...], params: dict[str, Any], size: Callable[[], int] | None = None) -> Any:
-        """The result: of a program if that pays, otherwise of NumPy.
-
-        `size` gives the number of elements that it takes time for: those of the first operand, if it is not given.
-        """
+    def run(self, operands: tuple[Any, ...], params: dict[str, Any], nanoseconds: Callable[[], int]) -> Any:
+        """The result: of a program if that pays, otherwise of NumPy, which takes so many nanoseconds for it."""
         global met_large
         met_large = True
         if not IS_ON or self.primitive is None or set(map(type, operands)) != ONLY_ARRAYS:
             return self.impl(*operands, **params)
-        key = tuple([(x.shape, x.dtype.char) for x in operands]), tuple(params.items())
         try:
-            spent = self.spent.get(key, 0)
+            pays = not self.is_exact or self.pays(operands, params, nanoseconds)
+            found = run_natively(self.primitive, operands, params) if pays else None
         except TypeError:  # a parameter has no hash
             return self.impl(*operands, **params)
-        if spent != PAYS:
-            if len(self.spent) >= MOST_SIGNATURES:
-                self.spent.clear()
-            elements = operands[0].size if size is None else size()
-            spent = self.spent[key] = min(spent + elements * self.nanoseconds, PAYS)
-        found = run_natively(self.primitive, operands, params) if spent == PAYS else None
         return self.impl(*operands, **params) if found is None else found
+
+    def pays(self, operands: tuple[Any, ...], params: dict[str, Any], nanoseconds: Callable[[], int]) -> bool:
+        """Whether NumPy has spent so much time on calls of this signature that a program pays."""
+        key = tuple([(x.shape, x.dtype.char) for x in operands]), tuple(params.items())
+        now = machine.current
+        spent = self.spent.get(key, 0)
+        if spent < now.nanoseconds_before_kernel:
+            if len(self.spent) >= now.max_signatures_counted:
+                self.spent.clear()
+            spent = self.spent[key] = min(spent + nanoseconds(), now.nanoseconds_before_kernel)
+        return spent >= now.nanoseconds_before_kernel

@@ -19,12 +19,6 @@ import numpy as np
 
 from wengert.core import machine
 
-LARGE = 1 << 18
-"""Elements from which every elementwise operation is shared among the cores."""
-
-EXPENSIVE = 1 << 16
-"""The same for operations that are expensive per element."""
-
 pool: Any = None
 _warned: set[str] = set()
 

@@ -157,7 +157,7 @@ class Graph:
         with np.errstate(all="ignore"):
             for node in self.nodes:
                 if isinstance(node, Operation):
-                    values[node] = _compute(node, [values[a] for a in node.args])
+                    values[node] = compute(node, [values[a] for a in node.args])
                     for a in node.args:
                         uses[a] -= 1
                         if not uses[a]:
@@ -270,8 +270,8 @@ def is_traced(leaf: Any) -> bool:
 TRACED = (*SHAPED, Spec, int, float, complex)
 
 
-def _compute(node: Operation, operands: list[Any]) -> Any:
-    """The value of an operation."""
+def compute(node: Operation, operands: list[Any]) -> Any:
+    """The value of an operation, as eager code computes it."""
     if any(x.__class__ in PYTHON_NUMBERS for x in operands) and not is_elementwise(node.primitive):
         operands = [np.asarray(x)[()] if x.__class__ in PYTHON_NUMBERS else x for x in operands]
     out = node.primitive.op(*operands, **node.params)

@@ -1,11 +1,14 @@
-"""Eager integrations by native code: a function that is integrated again and again is compiled.
+"""Eager integrations by native code: those of functions that the user has compiled.
 
-A first call costs less by SciPy than by a compiler. So the calls of each function are counted, and from the `WARM`-th
-on a compiled function runs, which does the same steps. A function that cannot be traced stays with SciPy.
+    solve_ivp(wg.compile(f), ...)
+
+A first call costs less by SciPy than by a compiler, which takes a second, and native steps round in another way than
+SciPy's. So the program says which of them it wants, and not how often it has run.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -18,16 +21,12 @@ from wengert.core.levels import bottom_array
 from wengert.integrate.flow import EXPLICIT, ROSENBROCK, Method, make_result, stopped_error
 from wengert.integrate.traced_ivp import OPTIONS, solve_in_graph
 
-WARM = 32
-"""The number of calls of a function from which on it is compiled."""
 
-
-class History:
-    """The calls of one function with one method: how many there were, and the compiled function."""
+class Integration:
+    """The integrations of one function with one method, as a compiled function."""
 
     def __init__(self, method: Method, adjoint: str):
         self.method, self.adjoint = method, adjoint
-        self.calls = 0
         self.compiled: Callable | None = None
         self.is_traceable = True
 
@@ -44,19 +43,25 @@ class History:
         return self.compiled(*problem)
 
 
-HISTORIES: WeakKeyDictionary[Callable, dict[Any, History]] = WeakKeyDictionary()
+INTEGRATIONS: WeakKeyDictionary[Callable, dict[Any, Integration]] = WeakKeyDictionary()
 
 
-def history_of(fun: Callable, method: Method, adjoint: str, layout: tuple) -> History | None:
-    """The history of a user's function; None if no graph has this method."""
+def integration_of(fun: Callable, method: Method, adjoint: str, layout: tuple) -> Integration | None:
+    """The integrations of a user's function; None if no graph has this method."""
     if method.name not in (*EXPLICIT, ROSENBROCK) or method.options.keys() - set(OPTIONS):
         return None
     atol = np.asarray(method.atol)
     key = method.name, method.rtol, atol.tobytes(), atol.shape, tuple(sorted(method.options.items())), adjoint, layout
     try:
-        return HISTORIES.setdefault(fun, {}).setdefault(key, History(method, adjoint))
+        return INTEGRATIONS.setdefault(fun, {}).setdefault(key, Integration(method, adjoint))
     except TypeError:  # not hashable, or without weak references
-        return History(method, adjoint)
+        return Integration(method, adjoint)
+
+
+def is_compiled(fun: Callable) -> bool:
+    """Whether the user has compiled a function."""
+    module = sys.modules.get("wengert.compiler.call.compiled")  # which takes long to import
+    return module is not None and isinstance(fun, module.Compiled)
 
 
 def solve_compiled(
@@ -74,23 +79,22 @@ def solve_compiled(
 
     `user` is the function that the user gave, if `fun` was made of it, and `layout` says how.
     """
-    history = history_of(user or fun, method, adjoint, layout)
-    if history is None:
-        return None
-    history.calls += 1
     is_ours = method.name == ROSENBROCK
+    integration = integration_of(user or fun, method, adjoint, layout) if is_ours or is_compiled(user or fun) else None
+    if integration is None:
+        return None
     if not is_in_order(span, points):
         if is_ours:
             raise user_error(ValueError, "Values in `t_eval` are not within `t_span`, or not in its order")
         return None
-    if not is_ours and (history.calls < WARM or points is None or not history.is_traceable):
+    if not is_ours and (points is None or not integration.is_traceable):
         return None
     try:
-        rows, failed, trials = history.run(fun, (span, points, y0, args))
+        rows, failed, trials = integration.run(fun, (span, points, y0, args))
     except (TrackedValueError, GradientError):
         if is_ours:
             raise
-        history.is_traceable = False
+        integration.is_traceable = False
         return None
     if np.any(bottom_array(failed)):
         if is_ours:

@@ -12,25 +12,27 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core import native
+from wengert.core import machine, native
 from wengert.core.array import Array
-from wengert.core.native import EXPENSIVE_ARRAY
 from wengert.core.primitive import OUTPUT
 from wengert.graph.ir import is_broadcast_number
 from wengert.modes import recording
 from wengert.modes.blocks import pull_large
 from wengert.modes.known_tapes import KNOWN, run_known
-from wengert.modes.outlines import LONG, may_pay, run_outlined
+from wengert.modes.outlines import may_pay, run_outlined
 from wengert.modes.tape import TapeNode, find_reaching, sort_reachable
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.complex_numbers import real
 from wengert.ops.elementwise.predicates import equal, logical_and, logical_not, logical_or
 from wengert.ops.reductions.logical import all as all_
+from wengert.ops.reductions.sums import _sum
 from wengert.ops.reductions.sums import sum as sum_
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_to, reshape
 
 Sink = Callable[[TapeNode, Any], None]
+ADD = _sum.primitive.impl
+"""The sum of plain arrays, as operations add."""
 
 
 def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call per node would cost a tenth of small programs
@@ -61,12 +63,11 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
     results = None if alike is None else run_known(alike, cotangents, has_large, retain)
     if results is None:
         order = sort_reachable(cotangents)
-        if has_large or (is_whole and len(order) >= LONG and may_pay(order)):
+        if has_large or (is_whole and may_pay(order)):
             results = run_outlined(order, cotangents, retain)
-    if has_large and retain:
+    if has_large and (retain or results is not None):  # a program does not tell that arrays are large
         native.met_large = True
     if results is not None:
-        native.runs += 1
         for node, t in results:
             sink(node, t)
         return
@@ -79,6 +80,7 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
     alone: TapeNode | None = None  # the last node of a run that is pulled one by one
     is_traced = recording.active > 0 and recording.current_trace() is not None  # a call for each pass would be felt
     looks_closer = has_large or is_traced
+    large = machine.current.min_elements_of_native_function
     with np.errstate(all="ignore"):
         for node in order:
             t = take(node, None)
@@ -96,7 +98,7 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
             if looks_closer and t.__class__ is ndarray:
                 if is_traced:
                     t = shrink_cotangent(node, t)
-                elif t.size >= EXPENSIVE_ARRAY and not dead and (alone is None or node.sequence < alone.sequence):
+                elif t.size >= large and not dead and (alone is None or node.sequence < alone.sequence):
                     alone = pull_large(node, t, order, cotangents, owned, retain)
                     if alone is None:
                         continue
@@ -120,7 +122,12 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
                             dead.pop(parent, None)
                         if old is None:
                             cotangents[parent] = c
-                        elif parent in owned and c.__class__ is ndarray and old.__class__ is ndarray:
+                        elif (
+                            parent in owned
+                            and c.__class__ is ndarray
+                            and old.__class__ is ndarray
+                            and (old.flags.c_contiguous or c.strides == old.strides)  # the layout of a new array
+                        ):
                             np.add(old, c, out=old)
                         else:
                             total = cotangents[parent] = old + c
@@ -250,7 +257,7 @@ def unbroadcast(t: Any, shape: tuple[int, ...]) -> Any:
     """Sum over the axes that broadcasting added or stretched; broadcast if the rule returned a smaller shape."""
     axes = broadcast_axes(t.shape, shape)
     if axes:
-        t = np.add.reduce(t, axes) if t.__class__ is np.ndarray else sum_(t, axis=axes)
+        t = ADD(t, axis=axes, keepdims=False) if t.__class__ is np.ndarray else sum_(t, axis=axes)
     if t.shape == shape:
         return t
     return reshape(t, shape) if t.size == np.prod(shape, dtype=int) else broadcast_to(t, shape)

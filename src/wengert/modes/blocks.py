@@ -3,7 +3,8 @@
 The cotangents between consecutive elementwise operations would be written to memory only to be read again by the next
 rule, and memory limits the speed. So a run of such nodes is pulled for one block of elements at a time, on all cores,
 and intermediate cotangents stay in the cache: by NumPy at first, and where the same run comes again often enough, by
-one native kernel, in which they stay in registers. Each element is computed by the same rules in the same order.
+one native kernel, in which they stay in registers. Each element is computed by the same rules in the same order, and a
+run has only operations whose bits are the same in both.
 """
 
 from __future__ import annotations
@@ -15,16 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from wengert.core import native, parallel
+from wengert.core import machine, native, parallel
 from wengert.core.array import Array
 from wengert.ops.elementwise.complex_numbers import real
-
-BLOCK = native.EXPENSIVE_ARRAY - 1
-"""Elements of one block of NumPy's: they fit in the cache, and operations on them are not large calls."""
-LONGEST = 48
-"""The most nodes of a run: a kernel that is much longer has more values than registers, and compiles slowly."""
-MOST_RUNS = 1024
-"""The number of different runs whose time is counted."""
 
 if TYPE_CHECKING:
     from wengert.modes.tape import TapeNode
@@ -87,7 +81,7 @@ def pull_large(
     if len(nodes) > 1:
         pull = describe_run(nodes, cotangents)
         results = pull_natively(pull)
-        if results is None and t.size >= parallel.LARGE:
+        if results is None and t.size >= machine.current.min_elements_shared:
             results = pull_in_blocks(pull)
     if results is None:
         del cotangents[node]
@@ -109,7 +103,8 @@ def find_run(node: TapeNode, order: list[TapeNode], cotangents: dict[TapeNode, A
     """The node and those right after it that are elementwise operations on arrays of its shape and dtype."""
     start = bisect_left(order, -node.sequence, key=lambda other: -other.sequence)  # newest first
     stop = start + 1
-    while stop < min(len(order), start + LONGEST) and can_join_run(order[stop], node, cotangents.get(order[stop])):
+    last = min(len(order), start + machine.current.max_operations_of_pulled_run)
+    while stop < last and can_join_run(order[stop], node, cotangents.get(order[stop])):
         stop += 1
     return order[start:stop]
 
@@ -196,15 +191,22 @@ def pull_values(run: Run, inputs: Sequence[Any]) -> list[Any]:
 
 
 def pull_in_blocks(pull: Pull) -> list[np.ndarray] | None:
-    """The results of NumPy, block by block; None where there is one core, which gains little."""
+    """The results of NumPy, block by block; None where there is one core, which gains little.
+
+    Native code may run functions of large arrays, but not of blocks: then the bits would differ.
+    """
     if parallel.num_threads() == 1:
         return None
+    is_exact = native.find_native("eager_pulls", "is_exact_run") if native.IS_ON else None
+    if is_exact is not None and not is_exact(pull.run):
+        return None
+    block = machine.current.elements_of_numpy_block
     size = math.prod(pull.shape)
     rows = [np.empty(size, pull.run.dtype) for _ in pull.behind]
 
     def work(start: int, stop: int) -> None:
-        for i in range(start, stop, BLOCK):
-            part = slice(i, min(i + BLOCK, stop))
+        for i in range(start, stop, block):
+            part = slice(i, min(i + block, stop))
             found = pull_values(pull.run, [x[part] if x.ndim else x[()] for x in pull.inputs])
             for row, c in zip(rows, found, strict=True):
                 row[part] = c
@@ -218,6 +220,7 @@ def pull_in_blocks(pull: Pull) -> list[np.ndarray] | None:
 
 SPENT: dict[Run, int] = {}
 """The nanoseconds that NumPy has spent on each run, roughly."""
+machine.on_change(SPENT.clear)
 
 
 def pull_natively(pull: Pull) -> list[np.ndarray] | None:
@@ -225,10 +228,11 @@ def pull_natively(pull: Pull) -> list[np.ndarray] | None:
     if not native.IS_ON:
         return None
     size = math.prod(pull.shape)
-    if len(SPENT) >= MOST_RUNS:
+    now = machine.current
+    if len(SPENT) >= now.max_runs_counted:
         SPENT.clear()
     length = len(pull.run.steps)
     pays = native.compile_time(length)
-    spent = SPENT[pull.run] = min(SPENT.get(pull.run, 0) + size * length * native.PULLED, pays)
+    spent = SPENT[pull.run] = min(SPENT.get(pull.run, 0) + size * length * now.nanoseconds_of_pulled_element, pays)
     kernels = native.find_native("eager_pulls", "pull_rows") if spent == pays else None
     return None if kernels is None else kernels(pull.run, pull.inputs, size)

@@ -10,7 +10,7 @@ outline, step by step without a loop, and collects what the program reads:
         ...
         return (v0, v1), (n2,), (n0, n1)
 
-It asks nothing of arrays: the native entry of the program compares their dtypes, shapes and layouts. A tape that it
+It asks nothing of arrays: the program compares their dtypes, shapes and layouts. A tape that it
 does not recognise may still have the outline, and is then outlined.
 """
 
@@ -22,24 +22,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core import native
+from wengert.core import machine, native
 from wengert.core.constant_key import BY_EQUALITY, constant_key
 from wengert.core.spec import Spec
-from wengert.modes.outlines import LONG, ArrayHolder, OutlinedTape, order_axes
+from wengert.modes.outlines import ArrayHolder, OutlinedTape
 from wengert.modes.tape import TapeNode
 from wengert.ops.indexing.key import Index
-
-MOST_TAPES = 64
-"""The number of tapes that are known."""
-MOST_ALIKE = 4
-"""The number of those whose last operation is the same: each of them may be compared with a tape."""
 
 Match = tuple[tuple[Any, ...], tuple[TapeNode, ...], tuple[TapeNode, ...]]
 """What a program reads, the leaves whose cotangents are its results, and the operations."""
 
 
 class KnownTape(NamedTuple):
-    """A tape that has a program: the function that recognises it, the native entry, and the number of nodes."""
+    """A tape that has a program: the function that recognises it, the program, and the number of nodes."""
 
     match: Callable[[dict[TapeNode, Any]], Match | None]
     entry: Callable[..., Any]
@@ -48,6 +43,7 @@ class KnownTape(NamedTuple):
 
 KNOWN: dict[Any, tuple[KnownTape, ...]] = {}
 """Known tapes by their last operation; the one that came last is the first."""
+machine.on_change(KNOWN.clear)
 
 
 def run_known(
@@ -60,7 +56,7 @@ def run_known(
     if not native.IS_ON:
         return None
     for known in alike:
-        found = known.match(seeds) if has_large or known.length >= LONG else None
+        found = known.match(seeds) if has_large or known.length >= machine.current.min_nodes_of_long_tape else None
         if found is None:
             continue
         inputs, leaves, operations = found
@@ -78,11 +74,14 @@ def run_known(
 
 def add_known(tape: OutlinedTape, entry: Callable[..., Any], leaves: Sequence[int]) -> None:
     """Recognise tapes like this one, whose program has an entry that gives the cotangents of these leaves."""
-    if sum(map(len, KNOWN.values())) >= MOST_TAPES:
+    if sum(map(len, KNOWN.values())) >= machine.current.max_tapes_counted:
         KNOWN.clear()
     last = next(iter(tape.seeds)).primitive
     others = [known for known in KNOWN.get(last, ()) if known.entry is not entry]
-    KNOWN[last] = (KnownTape(MatchWriter(tape).write(leaves), entry, len(tape.order)), *others[: MOST_ALIKE - 1])
+    KNOWN[last] = (
+        KnownTape(MatchWriter(tape).write(leaves), entry, len(tape.order)),
+        *others[: machine.current.max_tapes_alike - 1],
+    )
 
 
 class MatchWriter:
@@ -95,7 +94,7 @@ class MatchWriter:
     def __init__(self, tape: OutlinedTape):
         self.tape = tape
         self.lines: list[str] = []
-        self.constants: dict[str, Any] = {f.__name__: f for f in (constant_key, np.asarray, np.ascontiguousarray)}
+        self.constants: dict[str, Any] = {f.__name__: f for f in (constant_key, np.asarray)}
         self.shared: dict[Any, str] = {}  # the names of constants that occur often
         self.nodes: dict[TapeNode, str] = {}
         self.arrays: dict[int, str] = {}
@@ -206,15 +205,6 @@ class MatchWriter:
         if not x.shape:  # a number of NumPy is as good as an array of one
             self.refuse_if(f"{name}.__class__ not in {self.share_constant(frozenset((np.ndarray, x.dtype.type)))}")
             self.inputs[number] = f"asarray({name})"
-        elif number in self.tape.layouts:
-            self.refuse_if(
-                f"{name}.strides != {self.share_constant(x.strides)}", f"{name}.shape != {self.share_constant(x.shape)}"
-            )
-            single, order, _ = order_axes(x.shape, x.strides, x.itemsize)
-            part = name if single is None else f"{name}[{self.name_constant(single)}]"
-            self.inputs[number] = (
-                f"ascontiguousarray({part})" if order is None else f"{part}.transpose({self.share_constant(order)})"
-            )
 
     def match_parameters(self, expression: str, params: dict[str, Any]) -> None:
         """Compare the parameters of a node."""

@@ -15,37 +15,22 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Hashable, Sequence
-from functools import lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core import native
+from wengert.core import machine, native
 from wengert.core.array import Array
 from wengert.core.constant_key import BY_EQUALITY, constant_key
 from wengert.core.spec import Spec
 from wengert.modes.tape import TapeNode
 from wengert.ops.indexing.key import Index
 
-LONGEST = 2048
-"""The most nodes of a tape that is compiled: a longer one would take many seconds."""
-LONG, SMALL = 64, 64
-"""Tapes with so many nodes are outlined even if their arrays are not large, but have so many elements on average."""
-ROUTINES, ROUTINE = frozenset(("multilinear", "general")), 8
-"""Kinds of operations that are mostly functions of their own, and how many others take as long to compile."""
-NODE = 1 << 13
-"""The nanoseconds that a node takes whatever its size."""
-MOST_SAMPLES = 64
-"""The number of nodes whose elements are counted."""
-MOST_OUTLINES = 64
-"""The number of different tapes whose time is counted."""
-MOST_LAYOUTS = 1024
-"""The number of shapes with strides whose order of axes is kept."""
+ROUTINES = frozenset(("multilinear", "general"))
+"""Kinds of operations that are mostly functions of their own."""
 NATIVE = frozenset(map(np.dtype, "?" + np.typecodes["AllInteger"] + np.typecodes["AllFloat"]))
 """The dtypes of inputs."""
-MOST_NEW = 16
-"""After so many tapes of small arrays of which none had come before, only one in so many is outlined."""
 
 read_node = attrgetter("primitive", "params", "parents", "saved", "shape", "dtype", "hooks")
 read_spec, read_dtype, is_contiguous = (
@@ -86,9 +71,9 @@ class ArrayHolder:
 class OutlinedTape:
     """A tape with its outline: nodes, newest first, and the cotangents that a pass starts with.
 
-    `inputs` are the arrays that the nodes saved or hold, and the cotangents, each once, or the contiguous ones behind
-    them; `layouts` are those of the others, and `known` has their numbers by identity. `key` is the outline: it has a
-    number for each input, and equal tapes have equal keys. `hash` is that of the key.
+    `inputs` are the arrays that the nodes saved or hold, and the cotangents, each once; `strides` are those of the ones
+    that are not C-contiguous, and `known` has their numbers by identity. `key` is the outline: it has a number for each
+    input, and equal tapes have equal keys. `hash` is that of the key.
 
     The key has a column for each attribute of the nodes, rather than a row for each node: columns are read and compared
     without a step of the interpreter for each node.
@@ -107,7 +92,7 @@ class OutlinedTape:
         described: dict[int, Any] = dict(zip(map(id, values), values, strict=True))  # each once
         self.inputs: list[np.ndarray] = []
         self.known: dict[int, int] = {}
-        self.layouts: dict[int, MemoryLayout] = {}
+        self.strides: dict[int, tuple[int, ...]] = {}
         for identity, x in described.items():
             if x.__class__ is np.ndarray and identity not in self.known:  # no further call for most values
                 described[identity] = self.add_input(x)
@@ -121,7 +106,7 @@ class OutlinedTape:
             tuple([self.describe_parameters(given) if given else None for given in params]),
             tuple(started),
             tuple(map(read_spec, self.inputs)),
-            tuple(self.layouts.items()),
+            tuple(self.strides.items()),
         )
         if not NATIVE.issuperset(map(read_dtype, self.inputs)):
             raise TypeError("its numbers are not those of native code")
@@ -175,7 +160,7 @@ class OutlinedTape:
         if x.__class__ is not np.ndarray:
             x = np.asarray(x)
         elif not x.flags.c_contiguous:
-            x, self.layouts[number] = find_layout(x)
+            self.strides[number] = x.strides
         self.inputs.append(x)
         return number
 
@@ -203,7 +188,7 @@ def find_layout(x: Any) -> tuple[np.ndarray, MemoryLayout]:
     return array, MemoryLayout(Spec(array.shape, array.dtype), axes, x.shape)
 
 
-@lru_cache(MOST_LAYOUTS)
+@machine.kept("max_layouts_kept")
 def order_axes(
     shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int
 ) -> tuple[tuple[slice, ...] | None, tuple[int, ...] | None, tuple[int, ...]]:
@@ -225,6 +210,7 @@ def order_axes(
 
 LEFT: dict[int, int] = {}
 """The nanoseconds that NumPy is left to spend on each outline, roughly, by its hash: so that nothing is kept alive."""
+machine.on_change(LEFT.clear)
 
 new_tapes = 0
 """The number of tapes of small arrays since one had come before, and had a program if it was time for one."""
@@ -235,7 +221,8 @@ def run_outlined(
 ) -> list[tuple[TapeNode, np.ndarray]] | None:
     """The cotangents of the leaves of a tape, from its program; None if there is none, or if it does not pay yet."""
     global new_tapes
-    if len(order) > LONGEST or not native.IS_ON:
+    now = machine.current
+    if len(order) > now.max_nodes_of_compiled_tape or not native.IS_ON:
         return None
     try:
         tape = OutlinedTape(order, seeds)
@@ -244,7 +231,7 @@ def run_outlined(
     left = LEFT.get(tape.hash)
     is_new = left is None
     if left is None:
-        if len(LEFT) >= MOST_OUTLINES:
+        if len(LEFT) >= now.max_tapes_counted:
             LEFT.clear()
         left = native.compile_time(count_operations(order))
     if left > 0:
@@ -261,18 +248,20 @@ def run_outlined(
 def count_operations(order: Sequence[TapeNode]) -> int:
     """The number of operations of a tape, as they take time to compile."""
     routines = [node for node in order if node.primitive is not None and node.primitive.kind in ROUTINES]
-    return len(order) + (ROUTINE - 1) * len(routines)
+    return len(order) + (machine.current.operations_of_routine - 1) * len(routines)
 
 
 def estimate_time(tape: OutlinedTape) -> int:
     """The nanoseconds that NumPy takes for the backward pass, roughly."""
-    saved = native.EXPENSIVE * sum([x.size for x in tape.inputs])
-    return max(saved, native.PULLED * count_elements(tape.order)) + NODE * len(tape.order)
+    now = machine.current
+    saved = now.nanoseconds_of_choice_element * sum([x.size for x in tape.inputs])
+    pulled = now.nanoseconds_of_pulled_element * count_elements(tape.order)
+    return max(saved, pulled) + now.nanoseconds_of_node * len(tape.order)
 
 
 def count_elements(order: Sequence[TapeNode]) -> int:
     """The number of elements of all nodes, roughly: some are counted for all."""
-    step = 1 + len(order) // MOST_SAMPLES
+    step = 1 + len(order) // machine.current.max_nodes_sampled
     counted: int = sum([math.prod(node.shape) for node in order[::step] if node.dtype.__class__ is not tuple])
     return step * counted
 
@@ -283,7 +272,10 @@ def may_pay(order: Sequence[TapeNode]) -> bool:
     It is long, and its arrays are not tiny. If such tapes have never come again, most of them are not outlined.
     """
     global new_tapes
-    if not LONG <= len(order) <= LONGEST or count_elements(order) < SMALL * len(order):
+    now = machine.current
+    if not now.min_nodes_of_long_tape <= len(order) <= now.max_nodes_of_compiled_tape:
+        return False
+    if count_elements(order) < now.min_elements_of_long_tape * len(order):
         return False
     new_tapes += 1
-    return new_tapes <= MOST_NEW or new_tapes % MOST_NEW == 0
+    return new_tapes <= now.new_tapes_before_sampling or new_tapes % now.new_tapes_before_sampling == 0

@@ -4,9 +4,9 @@
     def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5): ...
 
 One after the other, the operations of a normalisation read and write whole arrays, forward and backward. Compiled, they
-are one loop over rows, and one node of the tape. A program has the shapes of its arguments, so it is compiled only when
-calls with the same shapes have had as many elements as `PAYS`: in the loop of a training. Until then, and in traces and
-other modes, the function runs as it is written.
+are one loop over rows, and one node of the tape. A program has the shapes of its arguments, and bits of its own: sums
+in another order, other functions. So it runs from the first call on where arrays are so large that this pays, or never.
+In traces and other modes, the function runs as it is written.
 """
 
 from __future__ import annotations
@@ -18,18 +18,13 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from wengert.core import native
+from wengert.core import machine, native
 from wengert.core.constant_key import constant_key
 from wengert.modes import recording
 from wengert.modes.tensor import Tensor
 from wengert.ops.reductions.sums import sum as sum_
 from wengert.transforms.products import stop_gradient
 
-PAYS = 1 << 22
-"""The number of elements of calls with the same shapes before they are compiled: operations of NumPy take some twenty
-nanoseconds for each of them, forward and backward, and compilers about as long as for all of these."""
-MOST_PROGRAMS = 256
-"""The number of different calls that are counted, and of functions that are kept."""
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 NATIVE = (*FLOATS, *map(np.dtype, (np.bool_, np.int64, np.int32)))
 """The dtypes of the first array, and of the others."""
@@ -48,17 +43,16 @@ class LargeFunction(NamedTuple):
     recorded: dict[tuple[bool, ...], Any]
 
 
-SEEN: dict[Any, int] = {}
-"""The number of elements so far, for each function with its constants and shapes."""
 KNOWN: dict[Any, LargeFunction] = {}
-"""What was compiled, by the same keys."""
+"""What was compiled, for each function with its constants and shapes."""
+machine.on_change(KNOWN.clear)
 
 
 def compiled_if_large(*arrays: str, work: Callable[..., int] = lambda x, *_: x.size) -> Callable[[F], F]:
-    """A decorator: large calls are compiled. `arrays` names the arguments that are arrays, or None; the first decides.
+    """A decorator: large calls are compiled. `arrays` names the arguments that are arrays, or None.
 
     All other arguments are constants of the program. `work` gives the number of elements that a call takes time for,
-    from its arrays.
+    from its arrays, which decides; it is only asked if the first array is not small.
     """
 
     def decorate(function: F) -> F:
@@ -70,7 +64,11 @@ def compiled_if_large(*arrays: str, work: Callable[..., int] = lambda x, *_: x.s
         @wraps(function)
         def run(input: Any, *args: Any, **kwargs: Any) -> Any:
             value = input.value if input.__class__ is Tensor else input
-            if value.__class__ is np.ndarray and value.size >= native.EXPENSIVE_ARRAY and native.IS_ON:
+            if (
+                value.__class__ is np.ndarray
+                and native.IS_ON
+                and value.size >= machine.current.min_elements_of_native_function
+            ):
                 count = 1 + len(args)
                 arguments = (input, *args, *defaults[count:])
                 if kwargs:
@@ -111,7 +109,7 @@ def run_large(
         known = tuple(key)
         large = KNOWN.get(known)
         if large is None:
-            large = compile_if_it_pays(function, known, arguments, places, values, work)
+            large = compile_large(function, known, arguments, places, values, work)
             if large is None:
                 return function(*arguments)
     except TypeError:  # a constant has no hash
@@ -123,7 +121,7 @@ def run_large(
     return out
 
 
-def compile_if_it_pays(
+def compile_large(
     function: Callable[..., Any],
     key: tuple[Any, ...],
     arguments: tuple[Any, ...],
@@ -131,19 +129,17 @@ def compile_if_it_pays(
     values: Sequence[np.ndarray],
     work: Callable[..., int],
 ) -> LargeFunction | None:
-    """A function compiled for arguments like these, if calls with them have had so much work that it pays."""
-    if not all(x.dtype in NATIVE for x in values) or values[0].dtype not in FLOATS:
+    """A function compiled for arguments like these, if such calls have so much work that the first one is compiled."""
+    now = machine.current
+    if work(*values) < now.min_elements_of_native_rows:
         return None
-    if len(SEEN) >= MOST_PROGRAMS:
-        SEEN.clear()
-    seen = SEEN[key] = min(SEEN.get(key, 0) + work(*values), PAYS)
-    if seen < PAYS:
+    if not all(x.dtype in NATIVE for x in values) or values[0].dtype not in FLOATS:
         return None
     are_arrays = [i in places and x is not None for i, x in enumerate(arguments)]
     constants = [None if is_array else x for x, is_array in zip(arguments, are_arrays, strict=True)]
     large = compile_function(function, are_arrays, constants, values)
     if large is not None:
-        if len(KNOWN) >= MOST_PROGRAMS:
+        if len(KNOWN) >= now.max_calls_kept:
             KNOWN.clear()
         KNOWN[key] = large
     return large

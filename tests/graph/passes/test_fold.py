@@ -35,11 +35,8 @@ def test_operations_on_constants_become_constants():
 def test_numpy_computes_what_is_folded(monkeypatch):
     """So a program does not depend on what ran before, nor is native code made for a machine that is exported to."""
     calls: list[str] = []
-    monkeypatch.setattr(native, "PAYS", 0)
     monkeypatch.setattr(native, "run_natively", lambda primitive, *_: calls.append(primitive.name))
-    for name in ("sum", "exp"):
-        monkeypatch.setattr(TABLE[name].impl.large_calls, "spent", {})
-    x = np.linspace(0.0, 1.0, native.WIDE_ARRAY)
+    x = np.linspace(0.0, 1.0, machine.current.min_elements_of_native_wide_function)
     after = fold(of_constant(x, ("exp", {}), ("sum", {"axis": (0,), "keepdims": False})))
     assert names(after) == ["add"]
     assert calls == []

@@ -2,69 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from wengert.compiler import aspects as aspects  # fills in the native code of operations
-from wengert.compiler.entry.entry_signature import EntrySignature
-from wengert.compiler.entry.entry_values import Argument
-from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
+from wengert.compiler.call.parted_program import compile_parts
 from wengert.control.bodies import trace_body
+from wengert.core import machine
 from wengert.core.spec import Spec
 from wengert.modes.backward import backward_pass
 from wengert.modes.known_tapes import add_known
-from wengert.modes.outlines import ArrayHolder, MemoryLayout, OutlinedTape
+from wengert.modes.outlines import ArrayHolder, OutlinedTape
 from wengert.modes.tape import TapeNode
-from wengert.ops.shape.reshaping import broadcast_to, transpose
-
-MOST_PROGRAMS = 64
-"""The number of programs that are kept in memory."""
-
-
-MATCHED_AGAIN = 256
-"""After so many runs on outlined tapes, code that recognises the last of them is written again: the tapes have another
-form than the first, or too many others came between.
-"""
 
 
 class BackwardProgram:
     """A program, the numbers of the leaves whose cotangents are its results, and its runs on outlined tapes."""
 
-    __slots__ = ("leaves", "native", "runs")
+    __slots__ = ("leaves", "run", "runs")
 
-    def __init__(self, native: NativeProgram, leaves: list[int]):
-        self.native, self.leaves, self.runs = native, leaves, 0
+    def __init__(self, run: Callable[..., Any], leaves: list[int]):
+        self.run, self.leaves, self.runs = run, leaves, 0
 
 
 PROGRAMS: dict[int, tuple[Any, BackwardProgram | None]] = {}
 """The programs of outlines, by hash, with the outline; None for those that have none."""
+machine.on_change(PROGRAMS.clear)
 
 
 def run_program(tape: OutlinedTape) -> list[tuple[TapeNode, np.ndarray]] | None:
     """The cotangents of the leaves of a tape; None if it has no program."""
     key, program = PROGRAMS.get(tape.hash, (None, None))
+    now = machine.current
     if key != tape.key:
-        if len(PROGRAMS) >= MOST_PROGRAMS:
+        if len(PROGRAMS) >= now.max_tape_programs:
             PROGRAMS.clear()
         program = compile_pass(tape)
         PROGRAMS[tape.hash] = tape.key, program
     if program is None:
         return None
-    entry = program.native.entry
-    results = entry(*tape.inputs) if entry is not None else NotImplemented
-    if entry is not None and program.runs % MATCHED_AGAIN == 0:
-        add_known(tape, entry, program.leaves)
+    results = program.run(*tape.inputs)
+    if results is NotImplemented:  # unaligned arrays
+        return None
+    if program.runs % now.outlined_runs_between_matches == 0:  # the tapes may have another form now than the first
+        add_known(tape, program.run, program.leaves)
     program.runs += 1
-    if results is NotImplemented:
-        results = program.native(tape.inputs)
     return [(tape.order[i], t) for i, t in zip(program.leaves, results, strict=True)]
 
 
 def compile_pass(tape: OutlinedTape) -> BackwardProgram | None:
-    """The program of a tape; None if a rule cannot be traced, or NumPy would run a part of it."""
-    specs = tape.specs
+    """The program of a tape; None if a rule cannot be traced, or if it gives other results with symbols.
+
+    The program has the bits of the pass node by node, because it runs the same operations (`parted_program.py`). A rule
+    may ask whether it is given symbols, and use other operations then: so results are compared once.
+    """
     leaves: list[int] = []
 
     def pull(values: list[Any]) -> list[Any]:
@@ -73,20 +65,36 @@ def compile_pass(tape: OutlinedTape) -> BackwardProgram | None:
         return list(found.values())
 
     try:
-        graph = trace_body(pull, specs)
+        graph = trace_body(pull, tape.specs)
     except Exception:  # a rule looks at numbers, for which there are symbols here
         return None
-    arguments = [Argument("array", spec) for spec in specs]
-    signature = EntrySignature(arguments, [node.spec for node in graph.outputs])
-    with LOCK:
-        program = load_or_compile(graph, signature, "backward")
-    return BackwardProgram(program, leaves) if program.build.program.is_native else None
+    run = compile_parts(graph, tape.inputs)
+    results = NotImplemented if run is None else run(*tape.inputs)
+    if run is None or results is NotImplemented:
+        return None
+    expected = pull_again(tape, tape.inputs)
+    same = leaves == list(expected) and all(map(is_same, results, expected.values()))
+    return BackwardProgram(run, leaves) if same else None
+
+
+def is_same(x: Any, y: Any) -> bool:
+    """Whether two arrays have the same bits, NaN whatever its own, and lie in memory in the same way."""
+    x, y = np.asarray(x), np.asarray(y)
+    if (x.shape, x.dtype) != (y.shape, y.dtype) or (x.strides != y.strides and x.size > 1):
+        return False
+    return bool(
+        np.array_equal(x, y, equal_nan=True) and np.array_equal(np.signbit(x), np.signbit(y))
+        if x.dtype.kind == "f"
+        else x.tobytes() == y.tobytes()
+    )
 
 
 def pull_again(tape: OutlinedTape, values: Sequence[Any]) -> dict[int, Any]:
-    """The cotangents of the leaves of a tape with other values as inputs, by the numbers of the leaves."""
-    inputs = [as_laid_out(value, tape.layouts.get(i)) for i, value in enumerate(values)]
-    new = {identity: inputs[i] for identity, i in tape.known.items()}
+    """The cotangents of the leaves of a tape with other values as inputs, by the numbers of the leaves.
+
+    It runs node by node.
+    """
+    new = {identity: values[i] for identity, i in tape.known.items()}
     copies: dict[Any, TapeNode | None] = {None: None}
     numbers: dict[TapeNode, int] = {}
     for i, node in reversed(list(enumerate(tape.order))):  # the oldest first
@@ -96,7 +104,8 @@ def pull_again(tape: OutlinedTape, values: Sequence[Any]) -> dict[int, Any]:
         copies[node], numbers[copy] = copy, i
     found: dict[int, Any] = {}
     seeds = [(copies[node], replace_arrays(t, new)) for node, t in tape.seeds.items()]
-    backward_pass(seeds, lambda node, t: found.__setitem__(numbers[node], t))  # type: ignore[arg-type]  # no seed is None
+    leaves = {copies[node] for node in tape.order if node.primitive is None}  # with targets, there is no program
+    backward_pass(seeds, lambda node, t: found.__setitem__(numbers[node], t), targets=leaves)  # type: ignore[arg-type]  # no seed is None
     return found
 
 
@@ -107,10 +116,3 @@ def replace_arrays(x: Any, new: dict[int, Any]) -> Any:
     if isinstance(x, ArrayHolder):
         return x.with_arrays([replace_arrays(array, new) for array in x.arrays])
     return tuple([replace_arrays(part, new) for part in x]) if x.__class__ is tuple else x
-
-
-def as_laid_out(value: Any, layout: MemoryLayout | None) -> Any:
-    """The array that has a layout, from the contiguous one behind it."""
-    if layout is None or layout.axes is None or layout.shape is None:
-        return value
-    return broadcast_to(transpose(value, layout.axes), layout.shape)

@@ -16,19 +16,12 @@ import numpy as np
 from wengert.compiler.entry.python_objects import DATA, is_supported
 from wengert.compiler.kernels.threads import DECLARE_PARALLEL
 from wengert.compiler.machine.native import LOCK, load_or_compile
+from wengert.core import machine
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node
 
-BLOCK = 2048
-"""The elements of a block: a few microseconds of work, and all arrays of a block fit in the first cache."""
-SHORT_BLOCKS = (512, 128, 32)
-"""The elements of blocks of shorter rows."""
-CALL = 24
-"""What the call of a block costs, in elements."""
 RUN_BLOCKS = "wengert.run_blocks"
-WORK = 24
-"""The scalar operations of one element, as threads see them; most programs have a mathematical function."""
 HEAD, FIELDS = 4, 3
 """The entries of the table before the arrays (the extents, and the status), and those of each array: the object, and
 the bytes between rows, along two axes.
@@ -47,7 +40,7 @@ class BlockProgram:
     all of them; an output without axes is one number for each block.
     """
 
-    def __init__(self, graph: Graph, name: str, block: int = BLOCK):
+    def __init__(self, graph: Graph, name: str, block: int):
         with LOCK:
             self.program = load_or_compile(graph, None, name, callers=write_callers(graph, block))
         self.run = _Run(self.program.loaded.address(RUN_BLOCKS))
@@ -74,22 +67,26 @@ def can_run_blocks() -> bool:
 
 def block_of(length: int) -> int | None:
     """The number of elements of a block, for rows of this length: the one that costs least; None for short rows."""
-    sizes = [size for size in (BLOCK, *SHORT_BLOCKS) if size <= length]
-    return min(sizes, key=lambda size: count_blocks(length, size) * (size + CALL), default=None)
+    now = machine.current
+    sizes = [now.elements_of_block]
+    while sizes[-1] // 4 >= now.elements_of_shortest_block:
+        sizes.append(sizes[-1] // 4)
+    cost = lambda size: count_blocks(length, size) * (size + now.elements_of_block_call)
+    return min([size for size in sizes if size <= length], key=cost, default=None)
 
 
-def count_blocks(size: int, block: int = BLOCK) -> int:
+def count_blocks(size: int, block: int) -> int:
     """The number of blocks of so many elements."""
     return -(-size // block)
 
 
-def block_slice(number: int, size: int, block: int = BLOCK) -> slice:
+def block_slice(number: int, size: int, block: int) -> slice:
     """The elements of a block of a row."""
     start = min(number * block, size - block)
     return slice(start, start + block)
 
 
-def block_spec(dtype: np.dtype, is_row: bool = True, block: int = BLOCK) -> Spec:
+def block_spec(dtype: np.dtype, is_row: bool, block: int) -> Spec:
     """The spec of a block, or of a number for all its elements."""
     return Spec((block,) if is_row else (), dtype)
 
@@ -192,7 +189,7 @@ entry:
   %rows = mul i64 %outers, %inners
   %all = mul i64 %rows, %blocks
   %size = mul i64 %rows, %length
-  %work = mul i64 %size, {WORK}
+  %work = mul i64 %size, {machine.current.operations_of_block_element}
   call void @wengert.parallel(ptr @run_part, ptr %table, i64 %all, i64 1, i64 %work)
   ret void
 }}

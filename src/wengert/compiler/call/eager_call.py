@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from wengert.compiler import aspects as aspects  # fills in the native code of operations
-from wengert.compiler.call.backward_programs import as_laid_out
 from wengert.compiler.entry.entry_signature import EntrySignature
 from wengert.compiler.entry.entry_values import Argument
 from wengert.compiler.forms.lowering import (
@@ -24,13 +23,8 @@ from wengert.compiler.forms.lowering import (
     lowering,
 )
 from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
-from wengert.compiler.routines.factorizations import FACTORED
-from wengert.compiler.routines.packed_products import PackedProduct
-from wengert.compiler.routines.products import MATMUL
-from wengert.compiler.routines.small_products import SmallProduct
-from wengert.compiler.routines.triangular_panels import is_factored_in_blocks
 from wengert.compiler.schedule.gather import INDEX_DTYPES
-from wengert.compiler.simd.types import Type
+from wengert.core import machine
 from wengert.core.aspects import primitive_of
 from wengert.core.native import LargeSignatures, native_call
 from wengert.core.primitive import OUTPUT, TABLE, Primitive, plain_impl
@@ -41,21 +35,24 @@ from wengert.modes.outlines import MemoryLayout, find_layout, is_contiguous, rea
 from wengert.modes.symbolic import Symbol
 from wengert.ops.elementwise.arithmetic import subtract
 from wengert.ops.indexing.key import Hole, Index
-from wengert.ops.linear_algebra.cholesky import _cholesky
 from wengert.ops.reductions.sums import _sum
+from wengert.ops.shape.reshaping import broadcast_to, transpose
 from wengert.ops.signal.convolution import _convolution, _convolution_filters, _convolution_signals
 from wengert.ops.signal.windows import window_pick, window_place, window_spread, window_sum
 
 Parameters = tuple[tuple[str, Any], ...]
-
-MOST_PROGRAMS = 256
-"""The number of programs that are kept in memory."""
-CHOLESKY = primitive_of(_cholesky)
-LARGEST_ALONE = 128
-"""The most columns of one matrix that runs natively: NumPy lets other threads run meanwhile, and is as fast."""
+kept_for_record = machine.kept("max_calls_kept")
+"""A decorator: the programs of single operations are kept in memory, for one record."""
 
 
-@lru_cache(MOST_PROGRAMS)
+def as_laid_out(value: Any, layout: MemoryLayout | None) -> Any:
+    """The array that has a layout, from the contiguous one behind it."""
+    if layout is None or layout.axes is None or layout.shape is None:
+        return value
+    return broadcast_to(transpose(value, layout.axes), layout.shape)
+
+
+@kept_for_record
 def program_of(
     primitive: Primitive, layouts: tuple[MemoryLayout, ...], operands: tuple[int, ...], params: Parameters
 ) -> NativeProgram | None:
@@ -68,7 +65,7 @@ def program_of(
     return compile_graph(Graph(inputs, outputs), node.spec, primitive.name)
 
 
-@lru_cache(MOST_PROGRAMS)
+@kept_for_record
 def flagged_program_of(
     primitive: Primitive, layouts: tuple[MemoryLayout, ...], params: Parameters, axis: tuple[int, ...] | None
 ) -> NativeProgram | None:
@@ -85,7 +82,7 @@ def flagged_program_of(
     return compile_graph(Graph(inputs, [out, flags]), (out.spec, flags.spec), primitive.name)
 
 
-@lru_cache(2 * MOST_PROGRAMS)
+@kept_for_record
 def find_contiguous(
     find_program: Callable[..., NativeProgram | None],
     primitive: Primitive,
@@ -207,44 +204,9 @@ def all_finite(out: Any) -> bool:
     return math.isfinite(out) if not out.ndim else bool(np.isfinite(out).all())
 
 
-def run_product(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
-    """The result of a product of matrices that does not call BLAS. Transposed matrices are read as they are."""
-    x, y = operands
-    if not has_native_product(x.dtype, y.dtype, x.size, y.shape):
-        return None
-    return run_flagged(primitive, operands, params, find_layout)
-
-
-@lru_cache(MOST_PROGRAMS)
-def has_native_product(dtype: np.dtype, other: np.dtype, size: int, shape: tuple[int, int]) -> bool:
-    """Whether a left operand of so many elements times a matrix is a product that does not call BLAS."""
-    k, n = shape
-    if dtype not in FLOATS or dtype != other:
-        return False
-    product = SmallProduct(Type.from_dtype(dtype).kind, size // k, n, k, False, False, k, n)
-    return product.is_native(False) or PackedProduct(*product).is_native
-
-
 def run_stack(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
-    """The result of an operation on matrices.
-
-    NumPy is as fast for one that is not small, unless the program does not call LAPACK. Transposed matrices are read
-    as they are.
-    """
-    first = operands[0]
-    is_alone = first.ndim == 2 and first.shape[-1] > LARGEST_ALONE
-    has_blocks = primitive is CHOLESKY and is_factored_in_blocks(first.dtype, first.shape[-1])
-    if not are_floats(operands) or (is_alone and not has_blocks):
-        return None
-    return run_program(primitive, operands, params, find_layout)
-
-
-def run_elimination(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
-    """The factors of one matrix, if they are not those of LAPACK. A transposed matrix is read as it is."""
-    (x,) = operands
-    if x.ndim != 2 or not is_factored_in_blocks(x.dtype, x.shape[-1]):
-        return None
-    return run_program(primitive, operands, params, find_layout)
+    """The result of an operation on small matrices. Transposed matrices are read as they are."""
+    return run_program(primitive, operands, params, find_layout) if are_floats(operands) else None
 
 
 def run_at_key(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
@@ -283,12 +245,8 @@ for operation in (
 for primitive in TABLE.values():
     if isinstance(getattr(primitive.impl, "large_calls", None), LargeSignatures):
         native_code = lowering.of(primitive)
-        if native_code is MATMUL:
-            native_call.enter(partial(run_product, primitive), primitive)
-        elif isinstance(native_code, Gather | Scatter):
+        if isinstance(native_code, Gather | Scatter):
             native_call.enter(partial(run_at_key, primitive), primitive)
-        elif native_code is FACTORED:
-            native_call.enter(partial(run_elimination, primitive), primitive)
         elif isinstance(native_code, Alternatives):
             native_call.enter(partial(run_stack, primitive), primitive)
         elif isinstance(native_code, Routine):

@@ -7,7 +7,7 @@ the user wants to know, NumPy runs these blocks again, and warns or raises by it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ from wengert.compiler.call.block_program import (
 )
 from wengert.compiler.call.operand_rows import find_rows
 from wengert.compiler.forms.lowering import Instructions, expansion, lowering
+from wengert.core import machine
 from wengert.core.aspects import primitive_of
 from wengert.core.native import LargeCalls, native_call
 from wengert.core.primitive import TABLE, Primitive, plain_impl
@@ -32,11 +33,6 @@ from wengert.graph.graph import Graph
 from wengert.graph.ir import Input, Node, make_operation
 from wengert.ops.elementwise.arithmetic import subtract
 from wengert.ops.reductions.sums import _sum
-
-MOST_KERNELS, MOST_PLANS = 512, 2048
-"""The number of kernels that are kept in memory, and of plans of calls."""
-FEW_BLOCKS = 64
-"""The most blocks that NumPy runs again one by one."""
 
 
 class CallPlan(NamedTuple):
@@ -57,6 +53,7 @@ class CallPlan(NamedTuple):
 
 PLANS: dict[Any, CallPlan | None] = {}
 """The plans of calls, by operation, shapes, strides and dtypes; None where NumPy runs them."""
+machine.on_change(PLANS.clear)
 
 
 def run_elements(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -96,7 +93,7 @@ def plan_of(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any
     try:
         return PLANS[key]
     except KeyError:
-        if len(PLANS) >= MOST_PLANS:
+        if len(PLANS) >= machine.current.max_call_plans:
             PLANS.clear()
         plan = PLANS[key] = make_plan(primitive, operands, params)
         return plan
@@ -105,7 +102,7 @@ def plan_of(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any
 def make_plan(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> CallPlan | None:
     """The plan of calls with operands like these."""
     rows = find_rows([x.__class__(1) if x.__class__ in (int, float) else x for x in operands])
-    if rows is None:
+    if rows is None or (rows.extents[:2] != (1, 1) and not primitive.facts.exact):  # which depends on short blocks
         return None
     dtypes = tuple([(row.array.dtype, row.is_long) for row in rows.operands])
     kernel = kernel_of(primitive, dtypes, tuple(params.items()), rows.block)
@@ -126,7 +123,7 @@ def as_number(x: Any, dtype: np.dtype) -> np.ndarray:
     return np.array(x[(0,) * x.ndim] if x.__class__ is np.ndarray else x, dtype)
 
 
-@lru_cache(MOST_KERNELS)
+@machine.kept("max_kernels_kept")
 def kernel_of(
     primitive: Primitive, operands: tuple[tuple[np.dtype, bool], ...], params: tuple[tuple[str, Any], ...], block: int
 ) -> BlockProgram | None:
@@ -150,7 +147,7 @@ def kernel_of(
 def report_errors(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any], flags: np.ndarray) -> None:
     """Let NumPy warn or raise for the blocks that have results other than finite ones, or for all if these are many."""
     impl, numbers, rows = plain_impl(primitive), np.flatnonzero(flags).tolist(), find_rows(operands)
-    if len(numbers) > FEW_BLOCKS or rows is None:
+    if len(numbers) > machine.current.max_blocks_run_again or rows is None:
         impl(*operands, **params)
         return
     _, inner, length = rows.extents

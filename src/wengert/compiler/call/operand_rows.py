@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiler.call.block_program import BLOCK, Extents, block_of
+from wengert.compiler.call.block_program import Extents, block_of
 from wengert.compiler.forms.lowering import FLOATS
+from wengert.core import machine
 
 DTYPES = frozenset(map(np.dtype, ("f8", "f4", "i8", "i4", "?")))
 """The dtypes of operands."""
@@ -60,7 +61,8 @@ def find_rows(operands: Sequence[Any]) -> OperandRows | None:
     if is_broadcast:
         return find_broadcast_rows(operands, numbers) if order == "C" else None
     given = [RowOperand(x, True) if number is None else number for x, number in zip(operands, numbers, strict=True)]
-    return OperandRows(given, (1, 1, first.size), BLOCK, shape, order)
+    block = min(machine.current.elements_of_block, first.size)
+    return OperandRows(given, (1, 1, first.size), block, shape, order) if block else None
 
 
 def number_operands(

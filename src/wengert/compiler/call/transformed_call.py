@@ -18,7 +18,7 @@ from wengert.compiler.forms.blocked_attention import ATTENTION
 from wengert.control.bodies import Live, Pulled, gradient_primitive, pull_body
 from wengert.control.call import Call, call_operation, pull_call
 from wengert.control.values import is_smooth
-from wengert.core import native
+from wengert.core import machine, native
 from wengert.core.array import Array
 from wengert.core.axis_names import name_of_level
 from wengert.core.levels import find_own, is_own, payloads, strip_level
@@ -97,7 +97,7 @@ class CompiledCall(Call):
         values = [as_contiguous(v) for v in values]  # once for both passes
         found = forward(*values)
         outs = [found[i] for i in output_places(pulled.forward)]
-        native.met_large |= max([y.size for y in outs]) >= native.EXPENSIVE_ARRAY
+        native.met_large |= max([y.size for y in outs]) >= machine.current.min_elements_of_native_function
         gradient = CompiledGradient(self, pulled, live, as_residuals(pulled, outs[count:]))
         parameters = {"gradient": gradient}
         primal = record_result(gradient_of(self.name), top.level, parameters, values, parents, constants, outs[:count])

@@ -16,7 +16,6 @@ from wengert.compiler.simd.lane_operations import splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma
 from wengert.compiler.simd.types import I64
 from wengert.core import machine
-from wengert.core.native import FEWEST_ROWS
 
 if TYPE_CHECKING:
     from wengert.compiler.routines.lapack import MatrixProblem
@@ -29,7 +28,8 @@ def block_columns() -> int:
 
 def is_factored_in_blocks(dtype: np.dtype, n: int) -> bool:
     """Whether matrices with so many columns are factored by native code, and not by LAPACK."""
-    has_size = FEWEST_ROWS <= n <= machine.current.max_columns_of_blocked_factorization
+    now = machine.current
+    has_size = now.min_rows_of_native_factors <= n <= now.max_columns_of_blocked_factorization
     return dtype.kind == "f" and has_size and has_wide_vectors() and not machine_target().is_freestanding
 
 

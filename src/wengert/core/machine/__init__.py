@@ -9,8 +9,9 @@ ones; what was compiled for another record is not used there:
 
     with machine.using(threads=4, vector_bytes=16, min_operations_per_thread=1): ...
 
-The record is that of the process, for all of its threads. No field changes a result, but those of `order.py`, which say
-in which order numbers are added: they are the same on every machine.
+The record is that of the process, for all of its threads: blocks may be one inside of another, and blocks of different
+threads must not overlap, or each would put back what it found. No field changes a result, but those of `order.py`,
+which say in which order numbers are added: they are the same on every machine.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import astuple, replace
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from wengert.core.machine.record import Machine
 
-__all__ = ["Machine", "current", "describe_changes", "on_change", "using"]
+__all__ = ["Machine", "current", "describe_changes", "kept", "on_change", "using"]
 
 Forget = TypeVar("Forget", bound=Callable[[], Any])
 
@@ -40,9 +42,30 @@ def on_change(forget: Forget) -> Forget:
     return forget
 
 
+def kept(field: str) -> Callable[[Callable[..., Any]], Any]:
+    """A decorator: the results of a function are kept, as many as a field of the record says, until it changes.
+
+    >>> @kept("max_calls_kept")
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(4), double(4), double.cache_info().hits
+    (8, 8, 1)
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        known = lru_cache(getattr(current, field))(function)
+        on_change(known.cache_clear)
+        return known
+
+    return decorate
+
+
 @contextmanager
 def using(**fields: Any) -> Iterator[Machine]:
     """Decide by another record in the `with` block: the current one with some of its fields replaced.
+
+    It holds for all threads, so only one thread at a time may have such blocks, and no other one may compile a function
+    while a block begins or ends.
 
     >>> with using(threads=4) as record:
     ...     record.threads

@@ -13,9 +13,19 @@ class OperationFields:
     """Elements from which a choice between a value and zero is computed on bits: NumPy branches at each element, which
     costs more.
     """
+    min_elements_of_short_rows: int = 256
+    """Elements of an array from which short rows are added column by column, and rows to each other by `np.einsum`, in
+    a tenth to a half of the time.
+    """
+    max_columns_scattered_alone: int = 8
+    """Columns of rows that are added at indices column by column; of more, the indices of all elements are computed."""
     min_elements_of_flat_scatter: int = 64
     """Elements from which additions at indices are made in a flat array: `np.add.at` is fast there, but the indices
     must be computed.
+    """
+    min_elements_of_single_run: int = 32
+    """Values that meet one element of an array from which they are applied by themselves, one after the other. Fewer
+    are applied together with those of other elements, in calls of NumPy that take about as long as 32 steps of Python.
     """
     max_elements_multiplied_for_shape: int = 4_095
     """Elements of matrices that are multiplied to learn the shape of their product, with NumPy's errors; for larger

@@ -18,6 +18,7 @@ from wengert.core.machine.routines import RoutineFields
 from wengert.core.machine.schedule import ScheduleFields
 from wengert.core.machine.threads import ThreadFields
 from wengert.core.machine.training import TrainingFields
+from wengert.core.machine.warm import WarmFields
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,7 @@ class Machine(
     ScheduleFields,
     ThreadFields,
     TrainingFields,
+    WarmFields,
 ):
     """All numbers by which code decides; each field has its unit in its name, a reason, and how it was measured."""
 

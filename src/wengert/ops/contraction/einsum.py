@@ -21,7 +21,6 @@ from wengert.core.array import Array, implements
 from wengert.core.devices import as_payload
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, multilinear
-from wengert.core.large_arrays import for_products
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 
@@ -29,10 +28,6 @@ __all__ = ["einsum", "tensordot"]
 
 LETTERS = ascii_uppercase + ascii_lowercase
 """Labels in the order in which NumPy counts and sorts them."""
-
-
-multiply_matrices = for_products(np.matmul)
-"""The product of arrays, which is native where it is large. `matmul` is registered with it."""
 
 
 # The binary contraction
@@ -93,7 +88,7 @@ def _contract(x: Any, y: Any, subscripts: str) -> Any:
         x, y = y, x
     x, y = as_payload(x), as_payload(y)
     if plan.is_plain:
-        return multiply_matrices(x.T if x_order[0] else x, y.T if y_order[0] else y)
+        return np.matmul(x.T if x_order[0] else x, y.T if y_order[0] else y)
     if len(x_order) == stack + rows:  # nothing is summed
         return np.einsum(subscripts, *(y, x) if is_exchanged else (x, y))
     x, y = x.transpose(x_order), y.transpose(y_order)
@@ -101,7 +96,7 @@ def _contract(x: Any, y: Any, subscripts: str) -> Any:
     summed = math.prod(x.shape[stack + rows :])
     x = _blocks(x, stack, (math.prod(x.shape[stack : stack + rows]), summed))
     y = _blocks(y, stack, (summed, math.prod(y.shape[y.ndim - columns :])))
-    return multiply_matrices(x, y).reshape(shape).transpose(out_order)
+    return np.matmul(x, y).reshape(shape).transpose(out_order)
 
 
 def _blocks(x: np.ndarray, stack: int, matrix: tuple[int, int]) -> np.ndarray:

@@ -17,10 +17,11 @@ from wengert.core import machine
 from wengert.core.array import implements
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, describe, keep_params, multilinear
+from wengert.core.large_arrays import for_products
 from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
-from wengert.ops.contraction.einsum import multiply_matrices, tensordot
+from wengert.ops.contraction.einsum import tensordot
 from wengert.ops.elementwise.arithmetic import multiply
 from wengert.ops.elementwise.complex_numbers import conj
 from wengert.ops.shape.rearranging import concatenate
@@ -83,7 +84,7 @@ def _product_of_shapes(x: Any, y: Any) -> Any:
 
 matmul = multilinear(
     "matmul",
-    multiply_matrices,
+    for_products(np.matmul),
     _matmul_x,
     _matmul_y,
     spec=_matmul_spec,

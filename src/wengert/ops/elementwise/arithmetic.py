@@ -21,7 +21,7 @@ __all__ = [
 
 # Arithmetic
 
-add = elementwise("add", np.add, lambda t: t, lambda t: t, facts=Facts(commutative=True, cost=1))
+add = elementwise("add", np.add, lambda t: t, lambda t: t, facts=Facts(commutative=True, cost=1, exact=True))
 subtract = elementwise("subtract", np.subtract, lambda t: t, lambda t: -t, facts=CHEAP)
 multiply = elementwise(
     "multiply",
@@ -29,7 +29,7 @@ multiply = elementwise(
     lambda t, y: t * y,
     lambda t, x: t * x,
     taylor=recurrences.product_of,
-    facts=Facts(commutative=True, cost=1, multiplies=True),
+    facts=Facts(commutative=True, cost=1, multiplies=True, exact=True),
 )
 divide = elementwise(
     "divide",
@@ -38,12 +38,12 @@ divide = elementwise(
     lambda t, out, y: -t * out / y,
     domain=((-2.0, 2.0), POSITIVE),
     taylor=recurrences.quotient_by(lambda x, y: divide(x, y)),
-    facts=Facts(cost=4, multiplies=True),
+    facts=Facts(cost=4, multiplies=True, exact=True),
 )
 negative = elementwise("negative", np.negative, lambda t: -t, facts=CHEAP)
-positive = elementwise("positive", np.positive, lambda t: t, facts=Facts(moves=True, cost=0))
+positive = elementwise("positive", np.positive, lambda t: t, facts=Facts(moves=True, cost=0, exact=True))
 reciprocal = elementwise(
-    "reciprocal", np.reciprocal, lambda t, out: -t * out * out, domain=POSITIVE, facts=Facts(cost=4)
+    "reciprocal", np.reciprocal, lambda t, out: -t * out * out, domain=POSITIVE, facts=Facts(cost=4, exact=True)
 )
 square = elementwise(
     "square",
@@ -89,11 +89,15 @@ divide_live = elementwise(
     domain=(POSITIVE, POSITIVE),
     singular={(0.0, 0.0): (math.inf, 0.0)},
     taylor=recurrences.quotient_by(lambda x, y: divide_live(x, y), lambda t, y: multiply_live(t, y)),
-    facts=Facts(cost=4, multiplies=True),
+    facts=Facts(cost=4, multiplies=True, exact=True),
 )
 """t / y, but zero wherever t is zero: for derivatives t / y whose y may vanish."""
 multiply_live = elementwise(
-    "multiply_live", _multiply_live, lambda t, y: multiply_live(t, y), lambda t, x: t * x, facts=PRODUCT
+    "multiply_live",
+    _multiply_live,
+    lambda t, y: multiply_live(t, y),
+    lambda t, x: t * x,
+    facts=PRODUCT._replace(exact=True),
 )
 """t * y, but zero wherever t is zero: for derivatives t * y whose y may be infinite."""
 
@@ -106,7 +110,7 @@ sqrt = elementwise(
     lambda t, out: divide_live(t, 2.0 * out),
     domain=POSITIVE,
     singular={(0.0,): (math.inf,)},
-    facts=Facts(cost=5),
+    facts=Facts(cost=5, exact=True),
 )
 cbrt = elementwise(
     "cbrt",

@@ -144,7 +144,7 @@ fmax = elementwise(
     _larger_or_alone,
     lambda t, x, y: _larger_or_alone(t, y, x),
     singular=TIES,
-    facts=Facts(selects=True),
+    facts=Facts(selects=True, exact=True),
 )
 fmin = elementwise(
     "fmin",
@@ -152,7 +152,7 @@ fmin = elementwise(
     _smaller_or_alone,
     lambda t, x, y: _smaller_or_alone(t, y, x),
     singular=TIES,
-    facts=Facts(selects=True),
+    facts=Facts(selects=True, exact=True),
 )
 copysign = elementwise(
     "copysign",
@@ -200,7 +200,7 @@ relu = elementwise(
     lambda t, out: where(out > 0, t, 0.0),
     domain=POSITIVE,
     singular={(0.0,): (0.0,), (-1.0,): (0.0,)},
-    facts=Facts(cost=1, saturates=True),
+    facts=Facts(cost=1, saturates=True, exact=True),
 )
 
 

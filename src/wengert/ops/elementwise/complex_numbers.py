@@ -64,9 +64,9 @@ def nan_to_num(
 
 # Complex numbers
 
-conj = elementwise("conj", np.conj, lambda t: conj(t), facts=Facts(cost=0))
-real = elementwise("real", np.real, lambda t: t, real_output=True, facts=Facts(moves=True, cost=0))
-imag = elementwise("imag", np.imag, lambda t: t * -1j, real_output=True, facts=Facts(moves=True, cost=1))
+conj = elementwise("conj", np.conj, lambda t: conj(t), facts=Facts(cost=0, exact=True))
+real = elementwise("real", np.real, lambda t: t, real_output=True, facts=Facts(moves=True, cost=0, exact=True))
+imag = elementwise("imag", np.imag, lambda t: t * -1j, real_output=True, facts=Facts(moves=True, cost=1, exact=True))
 _angle = elementwise(
     "angle",
     np.angle,

@@ -22,8 +22,8 @@ __all__ = [
 
 STEPS = "piecewise constant: the derivative is zero wherever there is one"
 TRUTH = "the result is a boolean"
-SAME = Facts(commutative=True, cost=1, tests_points=True)
-POINTS = Facts(cost=1, tests_points=True)
+SAME = Facts(commutative=True, cost=1, tests_points=True, exact=True)
+POINTS = Facts(cost=1, tests_points=True, exact=True)
 BITS = "works on the bits of integers"
 
 floor = nondifferentiable("floor", np.floor, reason=STEPS)
@@ -41,9 +41,15 @@ less = nondifferentiable("less", np.less, 2, reason=TRUTH, facts=CHEAP)
 less_equal = nondifferentiable("less_equal", np.less_equal, 2, reason=TRUTH, facts=CHEAP)
 greater = nondifferentiable("greater", np.greater, 2, reason=TRUTH, facts=CHEAP)
 greater_equal = nondifferentiable("greater_equal", np.greater_equal, 2, reason=TRUTH, facts=CHEAP)
-logical_and = nondifferentiable("logical_and", np.logical_and, 2, reason=TRUTH, facts=Facts(commutative=True, cost=1))
-logical_or = nondifferentiable("logical_or", np.logical_or, 2, reason=TRUTH, facts=Facts(commutative=True, cost=1))
-logical_xor = nondifferentiable("logical_xor", np.logical_xor, 2, reason=TRUTH, facts=Facts(commutative=True))
+logical_and = nondifferentiable(
+    "logical_and", np.logical_and, 2, reason=TRUTH, facts=Facts(commutative=True, cost=1, exact=True)
+)
+logical_or = nondifferentiable(
+    "logical_or", np.logical_or, 2, reason=TRUTH, facts=Facts(commutative=True, cost=1, exact=True)
+)
+logical_xor = nondifferentiable(
+    "logical_xor", np.logical_xor, 2, reason=TRUTH, facts=Facts(commutative=True, exact=True)
+)
 logical_not = nondifferentiable("logical_not", np.logical_not, reason=TRUTH, facts=CHEAP)
 isnan = nondifferentiable("isnan", np.isnan, reason=TRUTH, facts=POINTS)
 isinf = nondifferentiable("isinf", np.isinf, reason=TRUTH, facts=POINTS)
@@ -55,11 +61,13 @@ isreal = implements(np.isreal)(nondifferentiable("isreal", np.isreal, batch=keep
 iscomplex = implements(np.iscomplex)(nondifferentiable("iscomplex", np.iscomplex, batch=keep_params, reason=TRUTH))
 
 bitwise_and = nondifferentiable(
-    "bitwise_and", np.bitwise_and, 2, domain=None, reason=BITS, facts=Facts(commutative=True)
+    "bitwise_and", np.bitwise_and, 2, domain=None, reason=BITS, facts=Facts(commutative=True, exact=True)
 )
-bitwise_or = nondifferentiable("bitwise_or", np.bitwise_or, 2, domain=None, reason=BITS, facts=Facts(commutative=True))
+bitwise_or = nondifferentiable(
+    "bitwise_or", np.bitwise_or, 2, domain=None, reason=BITS, facts=Facts(commutative=True, exact=True)
+)
 bitwise_xor = nondifferentiable(
-    "bitwise_xor", np.bitwise_xor, 2, domain=None, reason=BITS, facts=Facts(commutative=True)
+    "bitwise_xor", np.bitwise_xor, 2, domain=None, reason=BITS, facts=Facts(commutative=True, exact=True)
 )
 invert = nondifferentiable("invert", np.invert, domain=None, reason=BITS)
 left_shift = nondifferentiable("left_shift", np.left_shift, 2, domain=None, reason=BITS)

@@ -15,7 +15,7 @@ from wengert.core import machine
 from wengert.core.array import Array
 from wengert.core.devices import ARRAY_CLASSES
 from wengert.core.errors import user_error
-from wengert.core.facts import MOVES, PART
+from wengert.core.facts import MOVES, PART, Facts
 from wengert.core.infer import data_dependent_shape
 from wengert.core.kinds import case, linear, nondifferentiable
 from wengert.core.large_arrays import for_keys
@@ -54,6 +54,23 @@ def _accumulate(out: np.ndarray, key: Any, v: Any) -> np.ndarray:
     return out
 
 
+def _count_rows(t: np.ndarray, key: Any, shape: tuple[int, ...]) -> np.ndarray | None:
+    """The sums of a scatter of whole rows, which NumPy adds to zeros in the order of t; None for other keys."""
+    if not isinstance(key, tuple) or len(key) != 1 or not _selects_rows(key):
+        return None
+    (index,), width = key, math.prod(shape[1:])
+    least = index.min(initial=0)
+    if least < -shape[0] or index.max(initial=-1) >= shape[0]:
+        return None
+    index = (index if least >= 0 else np.where(index < 0, index + shape[0], index)).reshape(-1)
+    if 1 < width <= machine.current.max_columns_scattered_alone:
+        columns = t.reshape(-1, width).T
+        return np.stack([np.bincount(index, column, shape[0]) for column in columns], axis=-1).reshape(shape)
+    if width != 1:
+        index = (index[:, None] * width + np.arange(width)).reshape(-1)
+    return np.bincount(index, t.reshape(-1), math.prod(shape)).reshape(shape)
+
+
 def _selects_rows(key: Any) -> bool:
     """Whether a key has integer arrays only: what it selects are whole rows."""
     return isinstance(key, tuple) and all(isinstance(part, np.ndarray) and part.dtype.kind in "iu" for part in key)
@@ -68,6 +85,10 @@ def _selected_size(x: Any, *indices: Any, key: Index) -> int:
 
 
 def _scatter_impl(t: Any, *indices: Any, key: Index, shape: tuple[int, ...]) -> np.ndarray:
+    if key.repeats and t.dtype == np.float64 and t.size >= machine.current.min_elements_of_flat_scatter:
+        counted = _count_rows(t, key.fill(indices), shape)
+        if counted is not None:
+            return counted
     out = np.zeros(shape, t.dtype)
     if key.repeats:
         return _accumulate(out, key.fill(indices), t)
@@ -186,7 +207,7 @@ _getitem = linear(
 )
 gather = linear(
     "gather",
-    for_keys(lambda x, *indices, key: x[key.fill(indices)], _selected_size),
+    for_keys(lambda x, *indices, key: x[key.fill(indices)], _selected_size, MOVES),
     lambda t, x_spec, indices, key: _scatter(t, *indices, key=key, shape=x_spec.shape),
     inputs=("x", "*indices"),
     spec=_gather_spec,
@@ -205,6 +226,7 @@ _scatter: Callable = linear(
         case((3, 1, 2), key=EVERY_OTHER, shape=(5, 2)),
         case((), key=Index(1), shape=(3,)),
     ),
+    facts=Facts(exact=True),
 )
 _add_at = linear(
     "add_at",
@@ -218,6 +240,7 @@ _add_at = linear(
         case((4, 2), (2,), ROWS, key=TWO_ROWS),
         case((3,), (), key=Index(slice(1, 3))),
     ),
+    facts=Facts(exact=True),
 )
 _set_at: Callable = linear(
     "set_at",
@@ -267,6 +290,16 @@ def getitem(x: Any, key: Any) -> Any:
     return gather(x, *copy_beside(x, indices), key=index) if indices else _getitem(x, key=index)
 
 
+def refuse_lost_fraction(x: Any, v: Any) -> None:
+    """Raise an error if a tracked float would become an element of an array of integers."""
+    if isinstance(v, Array) and v.dtype.kind in "fc" and x.dtype.kind not in "fc":
+        raise user_error(
+            TypeError,
+            f"A {v.dtype} value assigned to an array of dtype {x.dtype} would be rounded and lose its gradient",
+            "Make the array floating-point first: x = x.astype(float).",
+        )
+
+
 def set_at(x: Any, key: Any, v: Any, reuse: bool = False) -> Any:
     """A copy of x with `x[key] = v`; with `reuse`, x itself. Where indices repeat, the last value remains.
 
@@ -276,13 +309,7 @@ def set_at(x: Any, key: Any, v: Any, reuse: bool = False) -> Any:
     index, indices = split_key(key)
     if isinstance(v, list | tuple):
         v = as_operand(v)
-    if isinstance(v, Array) and v.dtype.kind in "fc" and as_operand(x).dtype.kind not in "fc":
-        raise user_error(
-            TypeError,
-            f"A {v.dtype} value assigned to an array of dtype {as_operand(x).dtype} would be rounded and lose its "
-            f"gradient",
-            "Make the array floating-point first: x = x.astype(float).",
-        )
+    refuse_lost_fraction(as_operand(x), v)
     return _set_at(x, v, *copy_beside(x, indices), key=index, reuse=reuse)
 
 

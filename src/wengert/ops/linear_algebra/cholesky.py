@@ -12,7 +12,6 @@ from wengert.core.array import Array, implements
 from wengert.core.kinds import case, general, keep_params
 from wengert.core.large_arrays import for_stacks
 from wengert.core.levels import numpy_of
-from wengert.core.native import FEWEST_ROWS
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.linear_algebra.triangular import (
@@ -106,7 +105,7 @@ _cholesky_pull: Callable = general(
 )
 _cholesky = general(
     "cholesky",
-    for_stacks(np.linalg.cholesky, alone=FEWEST_ROWS**2),
+    for_stacks(np.linalg.cholesky),
     lambda t, out: _cholesky_pull(t, out),
     jvps=(_cholesky_push,),
     batch=keep_params,

@@ -16,7 +16,6 @@ from wengert.core.errors import user_error
 from wengert.core.kinds import case, general, keep_params, nondifferentiable
 from wengert.core.large_arrays import for_stacks
 from wengert.core.levels import numpy_of
-from wengert.core.native import FEWEST_ROWS
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.complex_numbers import imag, real
@@ -78,7 +77,7 @@ _NONE = np.empty((0, 3))
 
 factored = nondifferentiable(
     "factored",
-    for_stacks(_factor_impl, alone=FEWEST_ROWS**2),
+    _factor_impl,
     takes_params=True,
     batch=keep_params,
     spec=lambda x: Spec((*x.shape[:-2], x.shape[-1] + 1, x.shape[-1]), factor_dtype(x.dtype)),

@@ -58,8 +58,8 @@ def _furthest(extreme: np.ufunc, preferred: float) -> Callable:
     return run
 
 
-_max = reduction("max", _furthest(np.maximum, 0.0), _extreme, cases=CASES, facts=Facts(selects=True))
-_min = reduction("min", _furthest(np.minimum, -0.0), _extreme, cases=CASES, facts=Facts(selects=True))
+_max = reduction("max", _furthest(np.maximum, 0.0), _extreme, cases=CASES, facts=Facts(selects=True, exact=True))
+_min = reduction("min", _furthest(np.minimum, -0.0), _extreme, cases=CASES, facts=Facts(selects=True, exact=True))
 
 
 @implements(np.max, np.amax)

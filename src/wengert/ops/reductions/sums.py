@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
 from math import inf
 from typing import Any, Never
 
@@ -34,6 +33,7 @@ from wengert.ops.reductions.axes import (
     reducing,
 )
 from wengert.ops.reductions.logical import any, count_nonzero
+from wengert.ops.reductions.short_rows import add_along, largest_along
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_to, reshape, transpose
 
@@ -54,18 +54,16 @@ def _stretch(t: Any, shape: tuple[int, ...], axis: tuple[int, ...], keepdims: bo
     return broadcast_to(t, shape)
 
 
-_add: Callable[..., Any] = np.add.reduce
-
 _sum = linear(
     "sum",
-    for_reductions(lambda x, axis, keepdims: _add(x, axis, None, None, keepdims)),
+    for_reductions(add_along),
     lambda t, x_spec, axis, keepdims: _stretch(t, x_spec.shape, axis, keepdims),
     batch=shift_axes,
     cases=(*CASES, EMPTY),
 )
 _mean = linear(
     "mean",
-    for_reductions(lambda x, axis, keepdims: _add(x, axis, None, None, keepdims) / count_along(x, axis)),
+    for_reductions(lambda x, axis, keepdims: add_along(x, axis, keepdims) / count_along(x, axis)),
     lambda t, x_spec, axis, keepdims: _stretch(t / count_along(x_spec, axis), x_spec.shape, axis, keepdims),
     batch=shift_axes,
     cases=CASES,
@@ -225,13 +223,11 @@ def std(
 
 
 def _log_sum_exp(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
-    largest = np.maximum.reduce(
-        np.real(x), axis, keepdims=True, initial=-np.inf
-    )  # the real part: the imaginary one is an angle
+    largest = largest_along(np.real(x), axis)  # the real part: the imaginary one is an angle
     if not np.isfinite(largest).all():
         largest = np.where(np.isfinite(largest), largest, largest.dtype.type(0))
     with np.errstate(divide="ignore"):
-        out: Any = np.log(np.add.reduce(np.exp(x - largest), axis, keepdims=keepdims))  # type: ignore[call-overload]  # keepdims is not a literal
+        out: Any = np.log(add_along(np.exp(x - largest), axis, keepdims))
     return out + (largest if keepdims else largest.reshape(out.shape))
 
 

@@ -30,7 +30,7 @@ _astype = linear(
         case((), dtype=np.dtype(np.float64)),
         case((0, 2), dtype=np.dtype(np.float64)),
     ),
-    facts=Facts(moves=True, cost=1),
+    facts=Facts(moves=True, cost=1, exact=True),
 )
 _astype_discrete = nondifferentiable(
     "astype_discrete",
@@ -43,7 +43,12 @@ _astype_discrete = nondifferentiable(
     facts=MOVES,
 )
 _copy = linear(
-    "copy", np.copy, lambda t: t, batch=keep_params, cases=(case((2, 3)), case(())), facts=Facts(moves=True, cost=0)
+    "copy",
+    np.copy,
+    lambda t: t,
+    batch=keep_params,
+    cases=(case((2, 3)), case(())),
+    facts=Facts(moves=True, cost=0, exact=True),
 )
 _to_device = linear(
     "to_device",
@@ -52,7 +57,7 @@ _to_device = linear(
     batch=keep_params,
     cases=(case((2, 3), device="cpu", origin="cpu"),),
     spec=lambda x, device, origin: x,
-    facts=Facts(moves=True, cost=0),
+    facts=Facts(moves=True, cost=0, exact=True),
 )
 _stop_gradient = nondifferentiable(
     "stop_gradient", lambda x: x, batch=keep_params, reason="that is what it is for", facts=VIEW

@@ -102,7 +102,7 @@ _full_like = nondifferentiable(
     cases=(case((2, 3), (), dtype=None, order="K", shape=None), case((), (3,), dtype=None, order="K", shape=(2, 3))),
     reason="the result has the shape and dtype of x, and none of its numbers",
     filled_in=True,
-    facts=Facts(moves=True, cost=1),
+    facts=Facts(moves=True, cost=1, exact=True),
 )
 
 

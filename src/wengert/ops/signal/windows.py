@@ -17,6 +17,7 @@ import numpy as np
 
 from wengert.core import machine
 from wengert.core.devices import DeviceArray
+from wengert.core.facts import Facts
 from wengert.core.kinds import case, general, linear
 from wengert.core.levels import numpy_of
 from wengert.core.native import natively
@@ -177,6 +178,8 @@ def _keep_windows(windows: Windows) -> dict[str, Any]:
 TILES: Windows = ((range(0, 4, 2), range(1, 4, 2)), (range(0, 6, 3), range(1, 6, 3), range(2, 6, 3)))
 OVERLAPPING: Windows = ((range(3), range(1, 4), range(2, 5)), (range(0, 5, 2), range(1, 6, 2)))
 UNEVEN: Windows = (((0, 1, 3), (1, 2, 4)), (range(2), range(2, 4)))
+IN_ORDER = Facts(exact=True)
+"""Elements of a window, and windows that meet in one element, are compared and added one after the other everywhere."""
 
 window_pick: Callable = general(
     "window_pick",
@@ -191,6 +194,7 @@ window_pick: Callable = general(
         case((5, 7), (5, 7), windows=OVERLAPPING),
         case((2, 5, 4), (2, 5, 4), windows=UNEVEN),
     ),
+    facts=IN_ORDER,
 )
 window_place: Callable = general(
     "window_place",
@@ -205,6 +209,7 @@ window_place: Callable = general(
         case((3, 3), (5, 7), windows=OVERLAPPING),
         case((2, 3, 2), (2, 5, 4), windows=UNEVEN),
     ),
+    facts=IN_ORDER,
 )
 window_sum: Callable = linear(
     "window_sum",
@@ -213,6 +218,7 @@ window_sum: Callable = linear(
     batch=_keep_windows,
     spec=_reduced,
     cases=(case((2, 4, 6), windows=TILES), case((5, 7), windows=OVERLAPPING), case((2, 5, 4), windows=UNEVEN)),
+    facts=IN_ORDER,
 )
 window_spread: Callable = linear(
     "window_spread",
@@ -225,6 +231,7 @@ window_spread: Callable = linear(
         case((3, 3), windows=OVERLAPPING, lengths=(5, 7)),
         case((2, 3, 2), windows=UNEVEN, lengths=(5, 4)),
     ),
+    facts=IN_ORDER,
 )
 
 

@@ -16,7 +16,7 @@ from wengert.core import machine
 from wengert.core.devices import as_payload
 from wengert.core.errors import user_error
 from wengert.core.kinds import describe, elementwise
-from wengert.core.parallel import EXPENSIVE, share
+from wengert.core.parallel import share
 from wengert.ops.elementwise.arithmetic import divide_live
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.exponential import exp
@@ -72,7 +72,7 @@ def _erf(x: Any) -> Any:
             y /= _horner(square, DENOMINATOR)
             target[part] = y
 
-    if x.size < EXPENSIVE:
+    if x.size < machine.current.min_expensive_elements_shared:
         fill(0, x.size)
     else:
         share(fill, x.size)

@@ -1,0 +1,56 @@
+"""Which operations native code may compute in place of eager code, because the bits are the same.
+
+That are exact operations, and functions that eager code would run natively, too: a function of an element has the same
+bits in every kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from wengert.core.native import LargeCalls, native_call
+from wengert.core.spec import Spec
+from wengert.graph.ir import Node, Operation
+from wengert.ops.indexing.key import Index
+
+EXACT_KINDS = frozenset("fiub")
+"""The kinds of numbers of exact operations: the parts of complex ones are rounded in different orders."""
+
+
+def is_exact(node: Operation) -> bool:
+    """Whether an operation has the same bits in eager and in native code, whatever its size.
+
+    Additions at a key have an order where the key may have one index twice.
+    """
+    key = node.params.get("key")
+    return (
+        not (isinstance(key, Index) and key.repeats and not node.primitive.facts.moves)
+        and node.primitive.facts.exact
+        and node.spec.__class__ is Spec
+        and all(x.spec.__class__ is Spec and x.dtype.kind in EXACT_KINDS for x in (node, *node.args))
+    )
+
+
+def is_native_function(node: Operation, size: int) -> bool:
+    """Whether eager code computes a function natively from the first call on, for a contiguous array of this size.
+
+    The other operands are numbers.
+    """
+    calls = getattr(node.primitive.impl, "large_calls", None)
+    return (
+        isinstance(calls, LargeCalls)
+        and not calls.is_exact
+        and native_call.of(node.primitive) is not None
+        and any(a.shape == node.shape for a in node.args)
+        and all(a.shape == node.shape or not a.shape for a in node.args)
+        and calls.is_native(size)
+    )
+
+
+def has_eager_bits(operations: Iterable[Node], size: int) -> bool:
+    """Whether native code for elementwise operations on arrays of this size has the bits of eager code."""
+    return all(
+        is_exact(node) or (node.shape != () and is_native_function(node, size))
+        for node in operations
+        if isinstance(node, Operation)
+    )

@@ -38,7 +38,7 @@ class Part:
         while time.monotonic() < end:
             try:
                 message = self.step()
-            except Exception:
+            except BaseException:
                 message = traceback.format_exc(limit=-6)
             done += self.items_per_step
             if message:

@@ -206,7 +206,7 @@ class Forks(Part):
         if not answered:
             os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        return {b"y": None, b"n": "other bits in a child"}.get(answer, "a child hangs or ends") if answered else "a child hangs"
+        return {b"y": None, b"n": "other bits in a child"}.get(answer, "a child hangs or ends without an answer")
 
     def start_process(self, method: str) -> str | None:
         context = multiprocessing.get_context(method)
@@ -273,7 +273,8 @@ class Interrupts(Part):
                 self.work()
             except KeyboardInterrupt:
                 raised = 1
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
             if self.calls != raised + self.in_destructors:
                 return f"{self.calls} interrupts, {raised} raised, {self.in_destructors} while an object was freed"
             if self.results.compute() != self.results.expected:

@@ -7,7 +7,10 @@ FACES := $(addprefix src/wengert/, __init__.py fft.py linalg.py signal.py specia
 # Which sample of the tests `make test` runs: any word, or the hash of the commit.
 SAMPLE ?= commit
 
-.PHONY: help demo test test-all test-gpu lint types docs portability fuzz bench clean
+# How long `make soak` takes.
+MINUTES ?= 60
+
+.PHONY: help demo test test-all test-gpu lint types docs portability fuzz soak bench clean
 
 help:
 	@echo "make demo          explain a derivative: print its table, and write an interactive page, explanation.html"
@@ -17,7 +20,8 @@ help:
 	@echo "make test-gpu      run the tests of arrays on devices on a GPU (installs CuPy)"
 	@echo "make docs          build the site, build/site/index.html, without network"
 	@echo "make portability   run the tests that may depend on the machine, for other processors and with the oldest dependencies"
-	@echo "make fuzz          run random programs in every mode and on shrunken machines, and compare the results"
+	@echo "make fuzz          run random programs in every mode, on shrunken machines and with large arrays, and compare the results"
+	@echo "make soak MINUTES=60   run fuzzers, compilations, training, threads, forks and interrupts for so long; report memory and hangs"
 	@echo "make bench         compare the speed with PyTorch, JAX and autograd (installs them)"
 	@echo "make clean         remove the virtual environments and caches"
 
@@ -53,6 +57,10 @@ portability: .venv/installed-dev .venv-minimum/installed
 fuzz: .venv/installed-dev
 	$(BIN)/python -m tools.fuzz --programs 2000 --jobs 2
 	$(BIN)/python -m tools.fuzz --machines --programs 5000 --jobs 2 --minutes 60
+	$(BIN)/python -m tools.fuzz --large --programs 1000 --jobs 2 --minutes 60
+
+soak: .venv/installed-dev
+	$(BIN)/python -m tools.soak --minutes $(MINUTES)
 
 bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks

@@ -15,6 +15,7 @@ import pytest
 
 import wengert as wg
 from wengert.core.tree import flatten
+from wengert.modes import recording
 
 X = np.array([0.5, -1.5, 2.0])
 A = np.arange(6.0).reshape(2, 3) - 2.0
@@ -364,3 +365,18 @@ def test_gradients_of_symbols_go_through_loops_and_choices(f):
     curvature = wg.gradients(slope, x)
     found = wg.function([x], (slope, curvature))(1.7)
     np.testing.assert_allclose(found, [wg.grad(f)(1.7), wg.grad(wg.grad(f))(1.7)], rtol=1e-12)
+
+
+def test_an_interrupt_between_the_function_and_the_end_of_its_block_leaves_no_trace_behind(monkeypatch):
+    """Python looks for signals when it enters `__exit__`, so that an interrupt may skip all of it."""
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(recording.override, "__exit__", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            wg.trace(np.sin, np.ones(3))
+    assert recording.current_trace() is None
+    w = wg.tensor(np.ones(3), requires_grad=True)
+    w.grad = None  # a trace would take it for a step of training

@@ -133,6 +133,13 @@ def leave(block: Block) -> None:
         STATE.set(State((*blocks[:i], *blocks[end:])))
 
 
+def leave_trace(trace: Any) -> None:
+    """Close the block of a trace that is closed, if it is still open: Ctrl-C may come between its body and its end."""
+    for block in STATE.get().blocks:
+        if block.settings.get("trace") is trace:
+            leave(block)
+
+
 def switch(**settings: Any) -> Block:
     """Change settings in this context until the block around is left, or for good; the last call counts."""
     blocks = blocks_here()

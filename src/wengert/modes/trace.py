@@ -170,6 +170,7 @@ class Trace:
         Values of transforms around the trace get back their values from before.
         """
         self.is_closed = True
+        recording.leave_trace(self)
         assignments = list(self.assigned.values())
         for value, earlier in self.around:
             if is_own(value, Symbol, self.level):

@@ -1,0 +1,1 @@
+"""The package is used for hours: `python -m tools.soak --minutes 60`."""

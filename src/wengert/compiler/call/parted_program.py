@@ -60,7 +60,7 @@ def strides_of(x: Any) -> Strides:
 
 def is_view(node: Node) -> bool:
     """Whether a node only moves elements, without a copy in most cases."""
-    return isinstance(node, Operation) and node.primitive.facts.view and len(node.args) == 1
+    return isinstance(node, Operation) and node.primitive.facts.view and node.primitive is not OUTPUT
 
 
 class Parts:

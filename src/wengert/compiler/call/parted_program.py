@@ -59,8 +59,10 @@ def strides_of(x: Any) -> Strides:
 
 
 def is_view(node: Node) -> bool:
-    """Whether a node only moves elements, without a copy in most cases."""
-    return isinstance(node, Operation) and node.primitive.facts.view and node.primitive is not OUTPUT
+    """Whether a node only moves elements of one array, without a copy in most cases."""
+    if not isinstance(node, Operation) or not node.primitive.facts.view or len(node.args) != 1:
+        return False
+    return node.spec.__class__ is Spec and node.args[0].spec.__class__ is Spec
 
 
 class Parts:

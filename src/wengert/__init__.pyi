@@ -60,6 +60,7 @@ from wengert.core.dtypes import uint16 as uint16
 from wengert.core.dtypes import uint32 as uint32
 from wengert.core.dtypes import uint64 as uint64
 from wengert.core.dtypes import uint8 as uint8
+from wengert.core.errors import FrozenValueWarning as FrozenValueWarning
 from wengert.core.errors import GradientError as GradientError
 from wengert.core.errors import TrackedValueError as TrackedValueError
 from wengert.core.namespace_info import __array_namespace_info__ as __array_namespace_info__

@@ -35,7 +35,7 @@ def nested_sums(x):
     return x
 
 
-@pytest.mark.parametrize("axes", (4, 5, 6))
+@pytest.mark.parametrize("axes", [4, 5, 6])
 def test_sums_of_sums_are_not_one_expression(axes, lengths):
     """The text has as many elements as one reduction may have, not five for each axis to the power of their number."""
     x = np.linspace(0.1, 1.0, 5**axes).reshape((5,) * axes)
@@ -51,7 +51,7 @@ def test_short_sums_of_sums_are_one_loop():
     assert len([step for step in wg.compile(f).report(x).steps if "loop over" in step]) == 1
 
 
-@pytest.mark.parametrize("most", (1, 7, 30, 200, 10**6))
+@pytest.mark.parametrize("most", [1, 7, 30, 200, 10**6])
 def test_the_limit_changes_no_value(most):
     x = np.linspace(0.1, 1.0, 5**4).reshape((5,) * 4)
     with machine.using(max_elements_of_unrolled_reduction=most):

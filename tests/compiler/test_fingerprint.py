@@ -13,7 +13,7 @@ import pytest
 
 import wengert
 from wengert.compiler.machine import fingerprint
-from wengert.core import blas
+from wengert.core import blas, machine
 
 PROGRAM = """
 import json, sys, pathlib, os
@@ -128,3 +128,18 @@ def test_the_library_of_blas_is_a_version(monkeypatch):
     assert len(versions) == 3
     assert blas.integer_bits() == blas.blas().bits
     assert (blas.integer_bits() == 64) == bool(blas.bundled_libraries()[1])
+
+
+def test_keys_have_the_machine_record_and_nothing_is_stored_for_another_one(monkeypatch):
+    stored = []
+    monkeypatch.setattr(fingerprint.disk, "is_used", lambda: True)
+    monkeypatch.setattr(fingerprint.disk, "store_later", lambda key, data: stored.append((key(), data)))
+    host, first = fingerprint.machine_target(), fingerprint.CacheEntry("a")
+    with machine.using(min_operations_per_thread=7):
+        inside = fingerprint.CacheEntry("a")
+        first.store(b"begun before")
+        inside.store(b"inside")
+    inside.store(b"ended after")
+    first.store(b"outside")
+    assert stored == [(inside.key(host), b"inside"), (first.key(host), b"outside")]
+    assert inside.key(host) != first.key(host)

@@ -1,4 +1,4 @@
-"""Programs that random machine records have broken: the same bits for all records with one order, close to eager code."""
+"""Programs that random machine records have broken: the same bits for all records, and close to eager code."""
 
 from __future__ import annotations
 
@@ -75,3 +75,11 @@ def test_a_short_program_that_reads_a_large_array_is_not_written_out():
     g = wg.compile(lambda x: np.sum(np.pad(np.resize(np.ravel(x), (2, 3)), ((1, 0), (2, 3))) * weights))
     assert len(g.report(x).llvm) < 100_000
     np.testing.assert_allclose(g(x), np.sum(np.pad(x[:2], ((1, 0), (2, 3))) * weights))
+
+
+def test_a_choice_of_numbers_as_bits():
+    x = np.array(2.0)
+    with machine.using(min_elements_of_bitwise_choice=1):
+        assert wg.where(np.array(True), 0.0, x) == 0.0
+        assert wg.where(np.array(False), 0.0, x) == 2.0
+        assert wg.where(np.array(True), x, 0.0) == 2.0

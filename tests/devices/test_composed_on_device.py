@@ -55,3 +55,19 @@ def test_composed(call, cuda, host_copies):
                 assert a.device == cuda
                 size = np.abs if "qr" in call or "eig" in call else np.asarray  # libraries choose the signs of vectors
                 np.testing.assert_allclose(size(a.cpu().numpy()), size(b.numpy()), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("update", ["multiply", "divide", "power", "max", "min"])
+def test_updates_at_repeated_indices(update, cuda, host_copies):
+    """All runs of equal indices at once, in order; the gradients of ties are shared."""
+    rng = np.random.default_rng(1)
+    x, v, i = rng.uniform(0.5, 1.5, 5), rng.uniform(0.5, 1.5, 9), np.array([0, 3, 3, 1, 3, 0, 4, 4, 4])
+    v[6:8] = 1.7
+    f = lambda x, v: (getattr(x.at[i], update)(v) ** 2).sum()
+    expected = wg.value_and_grad(f, (0, 1))(wg.tensor(x), wg.tensor(v))
+    given = wg.tensor(x, device=cuda), wg.tensor(v, device=cuda)
+    host_copies.clear()
+    found = wg.value_and_grad(f, (0, 1))(*given)
+    assert host_copies == []
+    for a, b in zip(leaves(found), leaves(expected), strict=True):
+        np.testing.assert_allclose(a.cpu().numpy(), b.numpy(), rtol=1e-12)

@@ -176,3 +176,52 @@ def test_an_integration_of_constants():
     constant = solve_ivp(bent, (0.0, 1.0), [1.0]).y[0, -1]
     f = wg.compile(lambda x: x * solve_ivp(bent, (0.0, 1.0), [1.0]).y[0, -1])
     np.testing.assert_allclose(f(3.0), 3.0 * constant, rtol=1e-14)
+
+
+EMPTY = {
+    "end": (lambda t, s: s((0.5, t))[:, -1], 1.0),
+    "start": (lambda t, s: s((t, 0.5))[:, -1], -1.0),
+    "both": (lambda t, s: s((t, t))[:, -1], 0.0),
+    "point": (lambda t, s: s((0.5, 0.5), t_eval=np.stack([t])), 1.0),
+    "points": (lambda t, s: s((0.5, 0.5), t_eval=np.stack([t, 0.5, t])), 2.0),
+    "point and end": (lambda t, s: s((0.5, t), t_eval=np.stack([t])), 1.0),
+    "start before a point": (lambda t, s: s((t, 0.5), t_eval=np.array([0.5])), -1.0),
+    "all": (lambda t, s: s((t, t), t_eval=np.stack([t])), 0.0),
+}
+
+
+@pytest.mark.parametrize("method", ["RK45", "DOP853", "Rodas5P"])
+@pytest.mark.parametrize("adjoint", ["discrete", "continuous"])
+@pytest.mark.parametrize("case", EMPTY)
+def test_derivatives_with_respect_to_a_span_of_length_zero(method, adjoint, case):
+    rate = lambda t, y: -2.0 * y + t
+    of_span, factor = EMPTY[case]
+
+    def f(t):
+        return of_span(t, lambda span, **given: solve_ivp(rate, span, Y0, method, adjoint=adjoint, **given).y).sum()
+
+    wanted = factor * rate(0.5, Y0).sum()
+    np.testing.assert_allclose(wg.grad(f)(0.5), wanted, rtol=1e-12)
+    np.testing.assert_allclose(wg.compile(wg.grad(f))(0.5), wanted, rtol=1e-12)
+    np.testing.assert_allclose(wg.compile(wg.vmap(wg.grad(f)))(np.array([0.5, 0.5])), wanted, rtol=1e-12)
+    np.testing.assert_allclose(wg.compile(lambda t: wg.jvp(f, (t,), (1.0,))[1])(0.5), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("t_eval", [None, [0.5]])
+def test_second_derivatives_with_respect_to_a_span_of_length_zero(t_eval):
+    def f(t):
+        points = None if t_eval is None else np.stack([t])
+        return solve_ivp(lambda t, y: -2.0 * y + t, (0.5, t), Y0, t_eval=points).y[:, -1].sum()
+
+    wanted = (-2.0 * (-2.0 * Y0 + 0.5) + 1.0).sum()  # y'' = -2 y' + 1
+    np.testing.assert_allclose(wg.grad(wg.grad(f))(0.5), wanted, rtol=1e-12)
+    np.testing.assert_allclose(wg.compile(wg.grad(wg.grad(f)))(0.5), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["RK45", "Rodas5P"])
+@pytest.mark.parametrize("span", [(0.0, 2.0), (1.0, 2.0), (0.0, 0.0), (1.0, 1.0)])
+@pytest.mark.parametrize("first_step", [None, 0.1])
+def test_a_rate_that_is_not_a_number_ends(method, span, first_step):
+    solve = lambda a, b, **given: solve_ivp(lambda t, y: y * np.nan, (a, b), Y0, method, first_step=first_step, **given)
+    assert not wg.compile(lambda a, b: solve(a, b).success)(*span)
+    assert not wg.compile(lambda a, b: solve(a, b, t_eval=np.stack([b])).success)(*span)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import linecache
 
 import numpy as np
 import pytest
@@ -196,3 +197,17 @@ def test_a_lambda_on_the_line_of_its_function_is_not_that_function():
 def test_each_lambda_of_a_line_is_compiled_as_itself():
     table = {"sum": lambda x, y: x + y if x > 0 else y, "product": lambda x, y: x * y if x > 0 else y}  # fmt: skip
     assert [wg.compile(f)(3.0, 4.0) for f in table.values()] == [7.0, 12.0]
+
+
+def test_equal_codes_of_two_files_are_read_by_themselves():
+    text = "f = lambda x: x * 2 if x > 0 else x\n"
+    found = {}
+    for name in ("<string>", "<cell of a notebook>"):
+        if name != "<string>":
+            linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+        exec(compile(text, name, "exec"), namespace := {"__name__": "cell"})
+        found[name] = namespace["f"]
+    assert found["<string>"].__code__ == found["<cell of a notebook>"].__code__
+    with pytest.raises(wg.TrackedValueError):
+        wg.compile(found["<string>"])(3.0)  # it has no source
+    assert wg.compile(found["<cell of a notebook>"])(3.0) == 6.0

@@ -271,3 +271,18 @@ class TestErrors:
         np.testing.assert_array_equal(
             vmap(lambda x: wg.where(x.sum() > 0, x, -x))(X), np.where(X.sum(1, keepdims=True) > 0, X, -X)
         )
+
+
+@pytest.mark.parametrize("call", [lambda g: g, wg.compile], ids=["eager", "compiled"])
+@pytest.mark.parametrize(
+    ("f", "expected"),
+    [
+        (lambda x, k, w: np.sum(wg.vmap(lambda i: x[i])(k) * w), [0.0, 3.0, 0.0]),
+        (lambda x, k, w: np.sum(wg.vmap(lambda i: x[i] * x[i + 1])(k) * w), [0.0, 2.1, 1.5]),
+        (lambda x, k, w: np.sum(wg.vmap(lambda i: np.stack([x, x])[i, i])(k) * w), [0.0, 3.0, 0.0]),
+    ],
+    ids=["one", "neighbours", "diagonal"],
+)
+def test_examples_that_select_the_same_element_all_add_to_its_gradient(f, expected, call):
+    x, k, w = np.array([0.3, 0.5, 0.7]), np.array([1, 1]), np.array([1.0, 2.0])
+    np.testing.assert_allclose(call(wg.grad(f))(x, k, w), expected, rtol=1e-15)

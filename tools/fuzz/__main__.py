@@ -8,6 +8,7 @@ import sys
 import time
 from collections import Counter
 
+from tools.fuzz.large import limit_memory
 from tools.fuzz.work import results
 
 
@@ -32,6 +33,8 @@ def options() -> argparse.Namespace:
 def main() -> int:
     os.environ.setdefault("WENGERT_CACHE_DIR", "off")
     chosen = options()
+    if chosen.large:
+        limit_memory()
     begin, done, failed, counts = time.monotonic(), 0, 0, Counter[str]()
     for index, some, program, differences in results(chosen):
         done += 1

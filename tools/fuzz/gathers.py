@@ -6,6 +6,7 @@ are each right alone race where two of these meet in one loop.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -158,7 +159,8 @@ def parts(scope: Scope, v: str) -> dict[str, Any]:
     """What forms are filled with."""
     shape: Sequence[int] = scope[v].shape
     n, m = shape[0], shape[-1]
-    count = scope.number(2, scope.one_of(scope.sizes.indices))
+    most = max(scope.sizes.elements // max(math.prod(shape[1:]), 1), 2)  # as many rows as fit into a value
+    count = scope.number(2, min(scope.one_of(scope.sizes.indices), most))
     rows = f"fit({scope.pick('f')}, ({count}, *{tuple(shape[1:])}))"
     size = lambda: scope.number(1, scope.one_of(scope.sizes.extents))
     low = scope.number(0, max(n - 2, 0))

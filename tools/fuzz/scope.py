@@ -33,10 +33,13 @@ class Sizes(NamedTuple):
     """At how many points a statement is tried."""
 
 
+SMALL = Sizes()
+
+
 class Scope:
     """The values that a program has so far, at every point, from which the next statement chooses."""
 
-    def __init__(self, program: Program, rng: np.random.Generator, sizes: Sizes = Sizes()):
+    def __init__(self, program: Program, rng: np.random.Generator, sizes: Sizes = SMALL):
         self.program, self.rng, self.sizes = program, rng, sizes
         names = {name: getattr(prelude, name) for name in prelude.__all__}
         self.points: list[dict[str, Any]] = [dict(names) for _ in range(sizes.points)]

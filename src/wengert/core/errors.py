@@ -6,9 +6,10 @@ import os
 import sys
 from functools import cache
 from pathlib import Path
+from types import FrameType
 from typing import Any, TypeVar
 
-__all__ = ["GradientError", "TrackedValueError"]
+__all__ = ["FrozenValueWarning", "GradientError", "TrackedValueError"]
 
 OURS = str(Path(__file__).parent.parent) + os.sep
 LIBRARIES = (
@@ -37,6 +38,13 @@ class GradientError(RuntimeError):
 
 class TrackedValueError(TypeError):
     """A value that is being differentiated would become a plain number or array and lose its gradient."""
+
+
+class FrozenValueWarning(UserWarning):
+    """A random number, a time or a file is read while a function is traced, and is a constant of its program.
+
+    `warnings.simplefilter("error", wg.FrozenValueWarning)` makes it an error.
+    """
 
 
 def user_error(kind: type[E], what: str, do: str = "", *, because: str = "") -> E:
@@ -85,10 +93,16 @@ def user_line() -> str:
     >>> user_line().startswith("<doctest")
     True
     """
-    frame = sys._getframe(1)
+    frame = user_frame()
+    return UNKNOWN_LINE if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def user_frame() -> FrameType | None:
+    """The frame of that line; None if there is none."""
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         filename = frame.f_code.co_filename
         if not filename.startswith(OURS) and not is_library(filename):
-            return f"{filename}:{frame.f_lineno}"
-        frame = frame.f_back  # type: ignore[assignment]  # the outermost frame has no caller
-    return UNKNOWN_LINE
+            return frame
+        frame = frame.f_back
+    return None

@@ -67,8 +67,9 @@ class Controller(NamedTuple):
         return stop_gradient(minimum(minimum(100.0 * h0, h1), minimum(length, self.max_step)))
 
     def least_step(self, t: Any) -> Any:
-        """The smallest step that changes the time."""
-        return 10.0 * float(np.finfo(float).eps) * absolute(t)
+        """The smallest step that changes the time; at zero, the smallest normal number."""
+        numbers = np.finfo(float)
+        return maximum(10.0 * float(numbers.eps) * absolute(t), float(numbers.tiny))
 
     def next_step(self, h: Any, error: Any, accepts: Any, was_rejected: Any) -> Any:
         """The size of the next step, or of the next trial."""

@@ -1,7 +1,8 @@
 """Rodas5P: a Rosenbrock method of order 5, L-stable and stiffly accurate, with an interpolant of order 4.
 
-Each stage is the solution of one linear system with the matrix I / (h gamma) - J, where J is the exact Jacobian at the
-beginning of the step; no equation is solved by iteration. The coefficients are those of G. Steinebach, Construction of
+Each stage is the solution of one linear system with the matrix I - h gamma J, where J is the exact Jacobian at the
+beginning of the step; no equation is solved by iteration. There is no division by h, so a step of length zero is the
+identity, and has the derivatives of a step. The coefficients are those of G. Steinebach, Construction of
 Rosenbrock-Wanner method Rodas5P and numerical benchmarks within the Julia Differential Equations package, BIT Numerical
 Mathematics 63, 2023.
 """
@@ -42,10 +43,10 @@ C = [
     [37.80277123390563, -3.2571969029072276, 112.26918849496327, 66.9347231244047, -40.06618937091002,
      -54.66780262877968, -9.48861652309627],
 ]  # fmt: skip
-"""The right-hand side of stage i has sum C[i][j] k[j] / h."""
+"""The right-hand side of stage i has gamma sum C[i][j] k[j]."""
 TIMES = [0.0, 0.6358126895828704, 0.4095798393397535, 0.9769306725060716, 0.4288403609558664, 1.0, 1.0, 1.0]
 SLOPES = [0.21193756319429014, -0.42387512638858027, -0.3384627126235924, 1.8046452872882734, 2.325825639765069]
-"""The right-hand side of stage i has h SLOPES[i] times the partial derivative with respect to time."""
+"""The right-hand side of stage i has h gamma (f + h SLOPES[i] f_t), f_t by the time alone."""
 DENSE = [
     [25.948786856663858, -2.5579724845846235, 10.433815404888879, -2.3679251022685204, 0.524948541321073,
      1.1241088310450404, 0.4272876194431874, -0.17202221070155493],
@@ -71,14 +72,14 @@ class Rosenbrock:
 
     def linear_solver(self, t: Any, h: Any, y: Parts) -> Callable[[Parts], Parts]:
         """The solution of systems with the matrix of a step."""
-        shift = 1.0 / (h * GAMMA)
+        size = h * GAMMA
         if self.equation.is_vector:
             jacobian = jacfwd(lambda x: self.equation.rate(t, [x])[0])(y[0])
-            matrix = np.eye(self.equation.n) * shift - jacobian
+            matrix = np.eye(self.equation.n) - size * jacobian
             factors = factors_of(matrix)
             return lambda b: [solution(matrix, b[0][:, None], factors)[:, 0]]
         rows = self.equation.jacobian(t, y)
-        matrix = [[(shift - a) if i == j else -a for j, a in enumerate(row)] for i, row in enumerate(rows)]
+        matrix = [[float(i == j) - size * a for j, a in enumerate(row)] for i, row in enumerate(rows)]
         return lambda b: list(solve_small(matrix, b))
 
     def step(self, t: Any, h: Any, y: Parts, carried: Parts, controller: Controller) -> Trial:  # noqa: ARG002  # the same
@@ -93,11 +94,10 @@ class Rosenbrock:
             elif i:
                 at = add(at, stages[-1])
             rates = equation.rate(t + TIMES[i] * h, at)
-            if i:
-                rates = add(rates, [part / h for part in combine(c, stages)])
             if slope is not None and i < len(SLOPES):
                 rates = add(rates, [SLOPES[i] * h * part for part in slope])
-            stages.append(solve(rates))
+            right = [h * GAMMA * part for part in rates]
+            stages.append(solve(add(right, [GAMMA * part for part in combine(c, stages)]) if i else right))
         new = add(at, stages[-1])
         error = controller.norm(stages[-1], controller.scale(y, new))
         return Trial(new, [], error, [new, *stages])

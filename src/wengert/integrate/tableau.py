@@ -12,7 +12,7 @@ from wengert.core.array import Array
 from wengert.integrate.explicit_methods import coefficients_of
 from wengert.integrate.flow import time_derivative
 from wengert.ops.contraction.products import matmul
-from wengert.ops.shape.joining import stack
+from wengert.ops.shape.joining import stack, unstack
 
 
 class Tableau(NamedTuple):
@@ -105,10 +105,12 @@ class RungeKuttaStep:
     def at(self, points: Any, is_empty: bool) -> Any:
         """The states at points in time inside the step, in rows, by the interpolant of the method.
 
-        `is_empty` says that the step has length zero.
+        `is_empty` says that the step has length zero: it has no fractions, so each point has a step of its own.
         """
         if is_empty:
-            return self.y_old + (points - self.t)[:, None] * self.stages[0]
+            start = self.method, self.fun, self.t
+            lengths = unstack(points - self.t)
+            return stack([RungeKuttaStep(*start, h, self.y_old, self.stages[0], self.args).y for h in lengths])
         for c, a in self.method.extra:
             self.stage(c, self.along(a))
         weights = self.method.weights

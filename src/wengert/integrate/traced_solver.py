@@ -64,13 +64,13 @@ class Span:
         self.ends = start, end
         self.start, self.end = (stop_gradient(t) if isinstance(t, Array) else np.float64(t) for t in (start, end))
         self.direction = where(self.end < self.start, -1.0, 1.0)
+        self.is_empty = np.equal(self.end, self.start)
 
     def differentiable(self, t: Any) -> Any:
         """The same time, as a fraction of the span that is fixed."""
         if not any(isinstance(end, Array) for end in self.ends):
             return t
-        length = self.end - self.start
-        x = (t - self.start) / where(length == 0.0, 1.0, length)
+        x = (t - self.start) / where(self.is_empty, 1.0, self.end - self.start)
         start, end = (a - b for a, b in zip(self.ends, (self.start, self.end), strict=True))  # zero, with a derivative
         return t + (1.0 - x) * start + x * end
 
@@ -93,18 +93,24 @@ class Integration:
         log = None if self.events is None else self.events.begin(t, self.stepper.equation.join(y))
         return Progress(t, y, carried, h, np.False_, np.False_, np.int64(0), np.False_, log)
 
-    def advance(self, now: Progress) -> tuple[Progress, Trial, Any, Any]:
-        """One trial: where the integration is afterwards, the step, whether it was accepted, and its length."""
+    def advance(self, now: Progress, target: Any, stays: Any = False) -> tuple[Progress, Trial, Any, Any]:
+        """One trial: where the integration is afterwards, the step, whether it was accepted, and its length.
+
+        In a span of length zero, it has the derivatives of a step to the time `target`, and the state `stays` as it was
+        if more such steps follow.
+        """
         span, controller = self.span, self.controller
         least = controller.least_step(now.t)
-        failed = now.was_rejected & (now.h < least)
+        failed = now.was_rejected & (span.is_empty | ~(now.h >= least))  # NaN, too
         size = where(now.was_rejected, now.h, minimum(maximum(now.h, least), controller.max_step))
         ahead = now.t + size * span.direction
         end = where(span.direction * (ahead - span.end) > 0.0, span.end, ahead)
         t = span.differentiable(now.t)
-        trial = self.stepper.step(t, span.differentiable(end) - t, now.y, now.carried, controller)
+        h = where(span.is_empty, target - t, span.differentiable(end) - t)
+        trial = self.stepper.step(t, h, now.y, now.carried, controller)
         accepts = (trial.error < 1.0) & ~failed
-        choose = lambda new, old: [where(accepts, a, b) for a, b in zip(new, old, strict=True)]
+        moves = accepts & ~(span.is_empty & stays)
+        choose = lambda new, old: [where(moves, a, b) for a, b in zip(new, old, strict=True)]
         after = Progress(
             where(accepts, end, now.t),
             choose(trial.y, now.y),
@@ -116,7 +122,7 @@ class Integration:
             now.has_ended,
             now.log,
         )
-        return self.observe(now, after, trial, accepts), trial, accepts, end - now.t
+        return self.observe(now, after, trial, accepts), trial, accepts, h
 
     def observe(self, now: Progress, after: Progress, trial: Trial, accepts: Any) -> Progress:
         """Where the integration is after a step, with the events in it."""
@@ -140,16 +146,17 @@ class Integration:
 
     def run(self, start: Progress) -> Progress:
         """The state at the end."""
-        found: Progress = while_loop(
-            lambda now: self.is_before(now, self.span.end), lambda now: self.advance(now)[0], start
-        )
+        span = self.span
+        is_done = lambda now: ~span.is_empty | now.has_failed | ((now.steps > 0) & ~now.was_rejected)
+        goes_on = lambda now: self.is_before(now, span.end) | ~is_done(now)
+        found: Progress = while_loop(goes_on, lambda now: self.advance(now, span.ends[1])[0], start)
         return found
 
     def run_through(self, start: Progress, points: Any) -> tuple[Any, Progress]:
         """The states at points in time, in rows, and where the integration is after the last of them.
 
         After each step an inner loop writes the states at the points in it. Behind the span, the interpolant of the
-        last step goes on.
+        last step goes on. In a span of length zero, where it has no fractions, each point has a step of its own.
         """
         span, equation, count = self.span, self.stepper.equation, points.shape[0]
         numbers = stop_gradient(points) if isinstance(points, Array) else points
@@ -158,9 +165,9 @@ class Integration:
 
         def step(state: tuple) -> tuple:
             now, k, rows = state
-            after, trial, accepts, length = self.advance(now)
+            first = k
+            after, trial, accepts, h = self.advance(now, getitem(points, minimum(k, count - 1)), np.True_)
             t = span.differentiable(now.t)
-            h = span.differentiable(now.t + length) - t
 
             def write_rows(k: Any, rows: Any) -> Any:
                 at = self.stepper.interpolant(t, h, now.y, trial.stages)
@@ -168,17 +175,18 @@ class Integration:
                 def write(state: tuple) -> tuple:
                     k, rows = state
                     row = minimum(k, count - 1)  # in a batch, one that is done goes on
-                    x = (getitem(points, row) - t) / where(length == 0.0, 1.0, h)
+                    x = where(span.is_empty, 1.0, (getitem(points, row) - t) / where(h == 0.0, 1.0, h))
                     return k + 1, set_at(rows, row, equation.join(at(x)))
 
-                return while_loop(lambda state: ~is_ahead(state[0], after.t), write, (k, rows))
+                is_left = lambda k: ~is_ahead(k, after.t) & ~(span.is_empty & (k > first))
+                return while_loop(lambda state: is_left(state[0]), write, (k, rows))
 
             return after, *cond(accepts & ~is_ahead(k, after.t), write_rows, lambda k, rows: (k, rows), k, rows)
 
         def goes_on(state: tuple) -> Any:
             now, k, _ = state
             is_wanted = np.True_ if self.events is not None else k < count
-            return is_wanted & (self.is_before(now, span.end) | (now.steps == 0))  # a span of length zero has one step
+            return is_wanted & self.is_before(now, span.end) | span.is_empty & (k < count) & ~now.has_failed
 
         rows = np.full((count, equation.n), np.nan, equation.dtype)
         end, _, rows = while_loop(goes_on, step, (start, np.int64(0), rows))

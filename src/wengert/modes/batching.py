@@ -21,6 +21,7 @@ from wengert.ops.contraction.einsum import LETTERS, _einsum
 from wengert.ops.contraction.products import matmul
 from wengert.ops.elementwise.choices import where
 from wengert.ops.indexing.key import Hole, Index
+from wengert.ops.indexing.repeated_updates import extreme_at
 from wengert.ops.indexing.subscripts import _add_at, _scatter, _set_at, _winners, gather
 from wengert.ops.linear_algebra.linear_operator import APPLY_OPERATOR
 from wengert.ops.linear_algebra.sparse import (
@@ -220,7 +221,8 @@ def batch_gather(primitive: Primitive, values: Sequence[Any], mine: Sequence[boo
     if mine[0]:
         key, indices = add_row_index(key, indices, moving, n, axes.block)
         return move_key_axes(primitive.op(x, *indices, key=key), axes, back=True)
-    spread = Index(tuple([Hole.ARRAY if isinstance(part, Hole) else part for part in key.key]), key.repeats)
+    # Examples may select the same element of x, even if each selects it once.
+    spread = Index(tuple([Hole.ARRAY if isinstance(part, Hole) else part for part in key.key]), True)
     out = primitive.op(x, *align_axes(indices, moving, axes.block), key=spread)
     return moveaxis(out, axes.start, 0) if axes.start else out
 
@@ -236,9 +238,9 @@ def batch_scatter(primitive: Primitive, values: Sequence[Any], mine: Sequence[bo
     return write_batch(primitive, (), values[0], values[1:], mine, n, params, len(params["shape"]))
 
 
-@batching(_set_at, _add_at)
+@batching(_set_at, _add_at, extreme_at)
 def batch_write(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
-    """Run set_at or add_at; a number under a mask is a `where`."""
+    """Run set_at, add_at or extreme_at; a number under a mask is a `where`."""
     x, v, *indices = values
     x = x if mine[0] else repeat_value(x, n)
     if primitive is primitive_of(_set_at) and params["key"].key == (Hole.MASK,) and mine[2] and ndim_of(v) == mine[1]:

@@ -62,6 +62,8 @@ class Trace:
         self.has_rules = False
         self.checks: list[tuple[Node, Any]] = []  # what must hold when the program runs, and the errors otherwise
         self.unrolled: dict[str, Unrolled] = {}  # by line
+        self.seeded: dict[int, Any] = {}  # generators of random numbers that the function makes, by identity
+        self.warned: set[Any] = set()  # lines and functions whose results the trace freezes
         self.is_closed = False
 
     def node_of(self, value: Any) -> Node:

@@ -16,6 +16,8 @@ from collections.abc import Iterator
 def source_blocks(f: types.FunctionType) -> Iterator[tuple[list[str], int]]:
     """The lines of a function and the number of the first one, as its code says, and then as `inspect` finds them.
 
+    Those of a lambda are the whole file in the end.
+
     Raises OSError or TypeError if there is no source.
     """
     code = f.__code__
@@ -25,6 +27,9 @@ def source_blocks(f: types.FunctionType) -> Iterator[tuple[list[str], int]]:
     if 0 < first <= last <= len(lines) and (code.co_name == "<lambda>" or ends_at(lines, first, last)):
         yield lines[first - 1 : last], first
     yield inspect.getsourcelines(code)  # not that of a function that this one wraps
+    if code.co_name == "<lambda>":  # its line may be part of a statement, such as a table
+        start = next((i for i, line in enumerate(lines) if line.strip()), 0)
+        yield lines[start:], start + 1
 
 
 def last_line(code: types.CodeType) -> int:

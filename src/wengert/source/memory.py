@@ -261,7 +261,6 @@ class Memory:
                 yield found, name
 
 
-@functools.lru_cache(4096)
 def is_imported() -> bool:
     """Whether NumPy's generators are imported, which NumPy does at their first use."""
     return "numpy.random" in sys.modules
@@ -276,6 +275,7 @@ def is_same_state(a: Any, b: Any) -> bool:
     return np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b
 
 
+@functools.lru_cache(4096)
 def global_names(code: types.CodeType) -> tuple[str, ...]:
     """The names that a function and those inside it look up in the module."""
     inner = [name for part in code.co_consts if isinstance(part, types.CodeType) for name in global_names(part)]

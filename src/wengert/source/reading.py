@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from wengert.source import runtime
 from wengert.source.calls import REPLACEMENTS
 from wengert.source.finding import find_node, future_flags, inner_codes
+from wengert.source.frozen import watch
 from wengert.source.memory import is_users_module
 from wengert.source.rewriting import GENERATED, Rewriter, is_readable
 from wengert.source.syntax import RUNTIME, arguments, at, load
@@ -29,8 +30,8 @@ class Reading(NamedTuple):
     code: types.CodeType
 
 
-READINGS: dict[types.CodeType, Reading | None] = {}
-"""By the code of the function; None if it stays as it is."""
+READINGS: dict[tuple[types.CodeType, str], Reading | None] = {}
+"""By the code of the function and its file; None if it stays as it is. Codes of two files may be equal."""
 
 
 def read_function(f: Any) -> Any:
@@ -60,11 +61,13 @@ def read_plain(f: types.FunctionType) -> Callable[..., Any]:
     """The new function of a function of the user's."""
     if RUNTIME in f.__code__.co_freevars:
         return f  # it is one
-    if f.__code__ not in READINGS:
-        reading = READINGS[f.__code__] = read_code(f)
+    key = f.__code__, f.__code__.co_filename
+    if key not in READINGS:
+        reading = READINGS[key] = read_code(f)
         if reading is not None:
-            READINGS.update(dict.fromkeys(inner_codes(reading.code)))  # they have been read with it
-    reading = READINGS[f.__code__]
+            inner = inner_codes(reading.code)  # they have been read with it
+            READINGS.update(dict.fromkeys([(code, code.co_filename) for code in inner]))
+    reading = READINGS[key]
     if reading is None:
         return f
     cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
@@ -135,4 +138,4 @@ def library_function(function: ast.expr, f: types.FunctionType) -> Any:
         return None
     for name in names:
         found = getattr(found, name, None)
-    return None if any(found is known for known in REPLACEMENTS) else found
+    return None if any(found is known for known in REPLACEMENTS) or watch(found) is not None else found

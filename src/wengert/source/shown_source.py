@@ -38,7 +38,7 @@ def source(f: Callable[..., Any]) -> str:
     if not isinstance(plain, types.FunctionType):
         raise user_error(TypeError, f"wg.source takes a function, and was given a {type(f).__name__}")
     read_plain(plain)
-    reading = READINGS[plain.__code__]
+    reading = READINGS[plain.__code__, plain.__code__.co_filename]
     if reading is not None:
         return ast.unparse(reading.tree)
     try:

@@ -6,7 +6,8 @@ writes; sums are added in any order, and may differ in the last digits from one 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from wengert.core.device_calls import device_call
 from wengert.core.devices import ArrayLibrary
 from wengert.ops.indexing.key import Index
+from wengert.ops.indexing.repeated_updates import chain, extreme_at, running
 from wengert.ops.indexing.subscripts import _add_at, _scatter, _set_at, _winners, refuse_more_axes
 
 Shape = tuple[int, ...]
@@ -97,3 +99,66 @@ def winners_on_device(library: ArrayLibrary, *indices: Any, key: Index, shape: S
     """Whether each element of a key is the last at its index."""
     order, last = last_writers(library.numpy, indices, key, shape)
     return last == order
+
+
+# Updates of elements at indices that repeat: all runs of equal indices at once, one element of each after the other
+
+
+def steps_of_runs(xp: Any, first: Any) -> Iterator[Any]:
+    """The second elements of all runs that have one, then the third ones, and so on."""
+    begins = first.copy()
+    begins[..., :1] = True
+    begins = begins.reshape(-1)
+    starts = xp.flatnonzero(begins)
+    lengths = xp.diff(xp.concatenate([starts, xp.full(1, begins.size, starts.dtype)]))
+    for distance in count(1):
+        is_longer = lengths > distance
+        starts, lengths = starts[is_longer], lengths[is_longer]
+        if not starts.size:
+            return
+        yield starts + distance
+
+
+@device_call(running)
+def running_on_device(library: ArrayLibrary, start: Any, v: Any, first: Any, update: str) -> Any:
+    """Each value applied to what those before it in its run made of the element."""
+    xp = library.numpy
+    out = xp.array(start, order="C")
+    flat, values, update_one = out.reshape(-1), v.reshape(-1), getattr(xp, update)
+    for at in steps_of_runs(xp, first):
+        flat[at] = update_one(flat[at - 1], values[at - 1])
+    return out
+
+
+@device_call(chain)
+def chain_on_device(library: ArrayLibrary, start: Any, factor: Any, term: Any, first: Any) -> Any:
+    """Affine functions along the runs."""
+    xp = library.numpy
+    out = xp.array(start, np.result_type(start.dtype, factor.dtype, term.dtype), order="C")
+    flat, factors, terms = out.reshape(-1), factor.reshape(-1), term.reshape(-1)
+    for at in steps_of_runs(xp, first):
+        flat[at] = factors[at - 1] * flat[at - 1] + terms[at - 1]
+    return out
+
+
+@device_call(extreme_at)
+def extreme_on_device(library: ArrayLibrary, x: Any, v: Any, *indices: Any, key: Index, update: str) -> Any:
+    """The largest or smallest value that meets each element: those of one element are a run."""
+    xp = library.numpy
+    refuse_host(x)
+    refuse_host(v)
+    out = xp.array(x, order="C")
+    selected = xp.arange(out.size).reshape(out.shape)[key.fill(indices)]
+    values = xp.broadcast_to(xp.asarray(v, out.dtype), selected.shape).reshape(-1)
+    order = xp.argsort(selected.reshape(-1), kind="stable")
+    offsets, values = selected.reshape(-1)[order], values[order]
+    flat, larger = out.reshape(-1), getattr(xp, update)
+    found = larger(flat[offsets], values)
+    is_last = xp.ones(offsets.shape, bool)
+    is_last[:-1] = offsets[1:] != offsets[:-1]
+    is_first = xp.ones(offsets.shape, bool)
+    is_first[1:] = is_last[:-1]
+    for at in steps_of_runs(xp, is_first):
+        found[at] = larger(found[at - 1], values[at])
+    flat[offsets[is_last]] = found[is_last]
+    return out

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
-from wengert.compiler.forms.lowering import Gather, Scatter, View, lowering
+import numpy as np
+
+from wengert.compiler.forms.lowering import Gather, Scatter, View, expansion, lowering
+from wengert.compiler.routines.runs import CHAIN, RUNNING
 from wengert.compiler.schedule.affine import ZERO, Affine, Guard, Position, Read, bounds_guards, broadcast_position
 from wengert.core.spec import Spec
+from wengert.ops.elementwise.predicates import equal
+from wengert.ops.indexing import repeated_updates
 from wengert.ops.indexing import subscripts as ops
-from wengert.ops.indexing.key import Index
+from wengert.ops.indexing.key import Hole, Index
+from wengert.ops.shape.casting import astype
+from wengert.ops.shape.reshaping import broadcast_to, reshape
 
 lowering.enter(Gather(), ops.gather)
 
@@ -93,3 +101,27 @@ def set_at_reads(position: Position, x: Spec, v: Spec, key: Index, **_: Any) -> 
 
 lowering.enter(Scatter(set_at_reads, arity=2), ops._set_at)
 lowering.enter(Scatter(lambda *_, **__: None, arity=2, adds=True), ops._add_at)
+lowering.enter(RUNNING, repeated_updates.running)
+lowering.enter(CHAIN, repeated_updates.chain)
+
+
+@expansion(repeated_updates.extreme_at)
+def expand_extreme_at(x: Any, v: Any, *indices: Any, key: Index, update: str) -> Any:
+    """The values that meet an element, one after the other."""
+    offsets = repeated_updates.number_selected(x.shape, indices, key)
+    if not offsets.size:
+        return x
+    v = reshape(broadcast_to(astype(v, x.dtype), offsets.shape), (-1,))
+    flat = repeated_updates.update_in_order(reshape(x, (-1,)), reshape(offsets, (-1,)), v, update)
+    return reshape(flat, x.shape)
+
+
+@expansion(ops._winners)
+def expand_winners(*indices: Any, key: Index, shape: tuple[int, ...]) -> Any:
+    """Whether what is written last at an index is the number of the element itself."""
+    if Hole.MASK in key.key:
+        return None
+    selected = ops._winners_spec(*[Spec(i.shape, i.dtype) for i in indices], key=key, shape=shape).shape
+    order = np.arange(prod(selected)).reshape(selected)
+    last = ops._set_at(np.zeros(shape, np.intp), order, *indices, key=key, reuse=False)
+    return equal(ops.gather(last, *indices, key=key), order)

@@ -13,6 +13,11 @@ def order(node: Operation) -> int:
     return node.args[0].shape[-2]
 
 
+def pivot_flops(node: Operation) -> int:
+    """Those that quotients and roots of all columns take as long as."""
+    return machine.current.operations_of_pivot * order(node)
+
+
 def elimination_flops(node: Operation) -> int:
     """Multiplications, and selects that exchange rows."""
     n = order(node)
@@ -35,13 +40,13 @@ def qr_flops(node: Operation) -> int:
     """Those of reflecting the columns of R and of Q; a reflection has a root and quotients."""
     rows, columns = node.args[0].shape[-2:]
     k = min(rows, columns)
-    return sum(2 * (rows - i) * (columns + k - 2 * i) + 48 for i in range(k))
+    return sum(2 * (rows - i) * (columns + k - 2 * i) + 3 * machine.current.operations_of_pivot for i in range(k))
 
 
 def complement_flops(node: Operation) -> int:
     """Those of reflecting the columns of R and the last ones of Q."""
     rows, columns = node.args[0].shape[-2:]
-    return sum(2 * (rows - i) * (rows - i) + 48 for i in range(columns))
+    return sum(2 * (rows - i) * (rows - i) + 3 * machine.current.operations_of_pivot for i in range(columns))
 
 
 def eigh_flops(node: Operation) -> int:
@@ -56,24 +61,24 @@ SOLVE = MatrixFunction(elimination.write_solve, solution_flops, operands=2, may_
 INV = MatrixFunction(elimination.write_inv, inverse_flops, may_fail=ALWAYS)
 COFACTOR = MatrixFunction(elimination.write_cofactor, inverse_flops)
 DET = MatrixFunction(elimination.write_det, elimination_flops, core=0)
-LOGDET = MatrixFunction(elimination.write_logdet, lambda node: elimination_flops(node) + 16 * order(node), core=0)
+LOGDET = MatrixFunction(elimination.write_logdet, lambda node: elimination_flops(node) + pivot_flops(node), core=0)
 DET_SIGN = MatrixFunction(elimination.write_det_sign, elimination_flops, core=0)
 CHOLESKY = MatrixFunction(
     triangles.write_cholesky,
-    lambda node: order(node) ** 3 // 6 + 16 * order(node),
+    lambda node: order(node) ** 3 // 6 + pivot_flops(node),
     is_triangle=True,
     may_fail=ALWAYS,
 )
 CHOLESKY_PULL = MatrixFunction(
     triangles.write_cholesky_pull,
-    lambda node: order(node) ** 3 // 3 + 16 * order(node),
+    lambda node: order(node) ** 3 // 3 + pivot_flops(node),
     operands=2,
     is_triangle=True,
     in_double=False,
 )
 SOLVE_TRIANGULAR = MatrixFunction(
     triangles.write_solve_triangular,
-    lambda node: order(node) ** 2 * node.shape[-1] // 2 + 16 * order(node),
+    lambda node: order(node) ** 2 * node.shape[-1] // 2 + pivot_flops(node),
     operands=2,
     is_triangle=True,
     in_double=False,

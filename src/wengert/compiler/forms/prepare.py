@@ -19,6 +19,7 @@ from wengert.compiler.forms.selected_values import select_values
 from wengert.compiler.forms.softmax import share_exponentials
 from wengert.compiler.forms.sorted_values import sort_values
 from wengert.compiler.forms.transposed_constants import transpose_constants
+from wengert.compiler.forms.written_loops import write_out_loops
 from wengert.control.rolling import roll
 from wengert.core import machine
 from wengert.graph.graph import Graph
@@ -33,9 +34,12 @@ TIDY = (fold, merge_common, simplify, merge_views)
 
 
 def prepare(graph: Graph, rolls: bool = True) -> Graph:
-    """The graph as it is scheduled; with `rolls`, parts that repeat themselves become loops."""
+    """The graph as it is scheduled; with `rolls`, parts that repeat themselves become loops.
+
+    Loops that read and write large arrays at every step are written out.
+    """
     whole = drop_factors(inline_calls(graph))
-    optimised = run_until_stable(roll(whole) if rolls else whole, REWRITES)
+    optimised = run_until_stable(write_out_loops(roll(whole) if rolls else whole), REWRITES)
     expanded = expand(share_exponentials(block_attention(stack_columns(optimised))))
     expanded = transpose_constants(roll_factors(select_values(sort_values(expanded))))
     tidy = expanded if expanded.outputs == optimised.outputs else run_until_stable(expanded, TIDY)

@@ -152,7 +152,7 @@ def is_long(code: Code) -> bool:
 
 
 def kernel_function(name: str, code: Code, is_inline: bool = False, has_few_passes: bool = False) -> str:
-    """The text of a kernel's function, which becomes part of its caller if it `is_inline`. A long one has few passes."""
+    """The text of a function, which becomes part of its caller if it `is_inline`; long ones have few passes."""
     linkage, inlining = ("internal ", "alwaysinline") if is_inline else ("", f"noinline {aligned_stack()}")
     parameters, attributes = "ptr %table, i64 %begin, i64 %end", FEW_PASSES if has_few_passes or is_long(code) else ""
     head = f"define {linkage}void @{name}({parameters}) {inlining} nounwind {attributes} {{\nentry:\n"

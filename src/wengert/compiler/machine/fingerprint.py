@@ -27,7 +27,7 @@ class CacheEntry:
     """What is compiled from some strings, in the disk cache, and from what is around them."""
 
     def __init__(self, *parts: str):
-        self.parts = parts
+        self.parts, self.changes = parts, machine.describe_changes()
 
     def load(self, read: Callable[[bytes], T]) -> T | None:
         """What `read` makes of the stored bytes, if there is a cache and it has them.
@@ -37,7 +37,7 @@ class CacheEntry:
         """
         if disk.is_empty():
             return None
-        key = self.key(machine_target(), machine.describe_changes())
+        key = self.key(machine_target())
         stored = None if key is None else disk.load(key)
         if key is None or stored is None:
             return None
@@ -48,19 +48,19 @@ class CacheEntry:
             return None
 
     def store(self, data: bytes) -> None:
-        """Keep what was compiled, if the sources are those that this process runs.
+        """Keep what was compiled, if the sources are those that this process runs, and the machine record is as before.
 
         That happens in the background: to hash the sources takes as long as to compile a small program.
         """
-        if disk.is_used():
-            disk.store_later(partial(self.key, machine_target(), machine.describe_changes()), data)
+        if disk.is_used() and machine.describe_changes() == self.changes:
+            disk.store_later(partial(self.key, machine_target()), data)
 
-    def key(self, made_for: Target, changes: str = "") -> str | None:
-        """The key of code for a target and a changed machine record; None if there is none: nothing can be kept."""
+    def key(self, made_for: Target) -> str | None:
+        """The key of code for a target and the machine record; None if there is none: nothing can be kept."""
         around = surroundings(made_for) if disk.is_used() else None
-        return (
-            None if around is None else hashlib.sha256("\n".join((*self.parts, changes, around)).encode()).hexdigest()
-        )
+        if around is None:
+            return None
+        return hashlib.sha256("\n".join((*self.parts, self.changes, around)).encode()).hexdigest()
 
 
 def surroundings(made_for: Target) -> str | None:

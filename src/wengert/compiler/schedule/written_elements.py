@@ -25,7 +25,7 @@ def is_too_long(schedule: Schedule, node: Operation) -> bool:
     """
     most = machine.current.max_elements_of_unrolled_reduction
     base, _ = schedule.source(node.args[0])
-    return written_terms(node) * schedule.costs[base] > most and count_elements(schedule, node, most) > most
+    return written_terms(node) * schedule.costs[base] > most and count_written(schedule, node, most) > most
 
 
 def written_terms(node: Operation) -> int:
@@ -33,7 +33,7 @@ def written_terms(node: Operation) -> int:
     return node.args[0].size // max(node.size, 1)
 
 
-def count_elements(schedule: Schedule, node: Operation, most: int) -> int:
+def count_written(schedule: Schedule, node: Operation, most: int) -> int:
     """The elements that are computed for one element of a value, or any number above `most` if there are more.
 
     Elements of one value that several others use are taken to be the same ones, as far as possible.

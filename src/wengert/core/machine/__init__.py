@@ -9,8 +9,9 @@ ones; what was compiled for another record is not used there:
 
     with machine.using(threads=4, vector_bytes=16, min_operations_per_thread=1): ...
 
-The record is that of the process, for all of its threads. No field changes a result, but those of `order.py`, which say
-in which order numbers are added: they are the same on every machine.
+The record is that of the process, for all of its threads: blocks may be one inside of another, and blocks of different
+threads must not overlap, or each would put back what it found. No field changes a result, but those of `order.py`,
+which say in which order numbers are added: they are the same on every machine.
 """
 
 from __future__ import annotations
@@ -62,6 +63,9 @@ def kept(field: str) -> Callable[[Callable[..., Any]], Any]:
 @contextmanager
 def using(**fields: Any) -> Iterator[Machine]:
     """Decide by another record in the `with` block: the current one with some of its fields replaced.
+
+    It holds for all threads, so only one thread at a time may have such blocks, and no other one may compile a function
+    while a block begins or ends.
 
     >>> with using(threads=4) as record:
     ...     record.threads

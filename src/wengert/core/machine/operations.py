@@ -23,6 +23,10 @@ class OperationFields:
     """Elements from which additions at indices are made in a flat array: `np.add.at` is fast there, but the indices
     must be computed.
     """
+    min_elements_of_single_run: int = 32
+    """Values that meet one element of an array from which they are applied by themselves, one after the other. Fewer
+    are applied together with those of other elements, in calls of NumPy that take about as long as 32 steps of Python.
+    """
     max_elements_multiplied_for_shape: int = 4_095
     """Elements of matrices that are multiplied to learn the shape of their product, with NumPy's errors; for larger
     ones, the rule is written out.

@@ -21,6 +21,10 @@ class CostFields:
     operations_of_function: int = 16
     """Scalar operations that take as long as a mathematical function such as exp: a polynomial, and what prepares it.
     """
+    operations_of_pivot: int = 16
+    """Scalar operations that take as long as the quotient or root of a column in a function of a small matrix, which
+    the rest of the matrix waits for.
+    """
     operations_of_integer_quotient: int = 12
     """Scalar operations that take as long as a division of integers, which has no vectors."""
     operations_of_complex_product: int = 6

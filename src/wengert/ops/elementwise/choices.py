@@ -43,7 +43,7 @@ BITS = {np.dtype(np.float32): np.int32, np.dtype(np.float64): np.int64}
 def keep_where(condition: np.ndarray, x: np.ndarray) -> np.ndarray:
     """x where the condition is true, else 0: the bits of x and a mask."""
     bits = BITS[x.dtype]
-    mask = condition.astype(bits)
+    mask = np.array(condition, bits)  # also of a number, which `~` makes of an array without axes
     np.negative(mask, out=mask)
     np.bitwise_and(mask, x.view(bits), out=mask)
     return mask.view(x.dtype)

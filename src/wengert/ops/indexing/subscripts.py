@@ -290,6 +290,16 @@ def getitem(x: Any, key: Any) -> Any:
     return gather(x, *copy_beside(x, indices), key=index) if indices else _getitem(x, key=index)
 
 
+def refuse_lost_fraction(x: Any, v: Any) -> None:
+    """Raise an error if a tracked float would become an element of an array of integers."""
+    if isinstance(v, Array) and v.dtype.kind in "fc" and x.dtype.kind not in "fc":
+        raise user_error(
+            TypeError,
+            f"A {v.dtype} value assigned to an array of dtype {x.dtype} would be rounded and lose its gradient",
+            "Make the array floating-point first: x = x.astype(float).",
+        )
+
+
 def set_at(x: Any, key: Any, v: Any, reuse: bool = False) -> Any:
     """A copy of x with `x[key] = v`; with `reuse`, x itself. Where indices repeat, the last value remains.
 
@@ -299,13 +309,7 @@ def set_at(x: Any, key: Any, v: Any, reuse: bool = False) -> Any:
     index, indices = split_key(key)
     if isinstance(v, list | tuple):
         v = as_operand(v)
-    if isinstance(v, Array) and v.dtype.kind in "fc" and as_operand(x).dtype.kind not in "fc":
-        raise user_error(
-            TypeError,
-            f"A {v.dtype} value assigned to an array of dtype {as_operand(x).dtype} would be rounded and lose its "
-            f"gradient",
-            "Make the array floating-point first: x = x.astype(float).",
-        )
+    refuse_lost_fraction(as_operand(x), v)
     return _set_at(x, v, *copy_beside(x, indices), key=index, reuse=reuse)
 
 

@@ -11,12 +11,20 @@ from wengert.core.errors import user_error
 from wengert.core.levels import bottom_array
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import divide, multiply, negative
-from wengert.ops.elementwise.choices import maximum, minimum, where
+from wengert.ops.elementwise.choices import maximum, minimum
 from wengert.ops.elementwise.exponential import power
 from wengert.ops.indexing.key import split_key
-from wengert.ops.indexing.subscripts import add_at, copy_beside, getitem, refuse_more_axes, set_at
-from wengert.ops.reductions import extremes
-from wengert.ops.reductions.cumulative import prod
+from wengert.ops.indexing.repeated_updates import extreme_at, number_selected, update_in_order
+from wengert.ops.indexing.subscripts import (
+    add_at,
+    copy_beside,
+    getitem,
+    refuse_lost_fraction,
+    refuse_more_axes,
+    set_at,
+)
+from wengert.ops.shape.casting import astype
+from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import broadcast_to, reshape
 
 
@@ -80,66 +88,73 @@ class AtKey:
 
     def apply(self, f: Callable[[Any], Any]) -> Any:
         """The elements replaced by `f` of them."""
-        return _update(self.x, self.key, lambda selected, _: f(selected), 0.0)
+        return _apply(self.x, self.key, f)
 
     mul, div, pow = multiply, divide, power
 
 
 def _update(x: Any, key: Any, op: Callable, v: Any) -> Any:
-    """x with `op(x[key], v)` at a key.
-
-    Where indices repeat, in rounds: the first occurrence of each index, then the second, and so on.
-    """
+    """x with `op(x[key], v)` at a key; where indices repeat, every value is applied, in order."""
     x, (index, indices) = as_operand(x), split_key(key)
     indices = copy_beside(x, indices)
     if not index.repeats or not any(i.ndim for i in indices):
         selected = getitem(x, key)
         refuse_more_axes(v, selected)
         return set_at(x, key, op(selected, v))
-    known = [_numbers(i) for i in indices]
-    if any(i is None for i in known):
-        return _update_unknown(x, key, op, v)
-    offsets = np.arange(x.size).reshape(x.shape)[index.fill(known)]
-    unique, slots, counts = np.unique(offsets.reshape(-1), return_inverse=True, return_counts=True)
-    v = reshape(broadcast_to(as_operand(v), offsets.shape), (-1,))
-    order = np.argsort(slots, kind="stable")
-    occurrence = np.arange(order.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    flat = reshape(x, (-1,))
-    new = getitem(flat, unique)
-    for i in range(counts.max(initial=0)):
-        chosen = order[occurrence == i]
-        new = set_at(new, slots[chosen], op(getitem(new, slots[chosen]), getitem(v, chosen)))
-    return reshape(set_at(flat, unique, new), x.shape)
+    update = op.__name__
+    v = as_operand(v) if isinstance(v, list | tuple) else v
+    if update in ("maximum", "minimum"):
+        refuse_lost_fraction(x, v)
+        return extreme_at(x, v, *indices, key=index, update=update)
+    offsets = number_selected(x.shape, tuple(indices), index)
+    refuse_more_axes(v, offsets)
+    if not offsets.size:
+        return x
+    known = _numbers(offsets)
+    if known is not None and np.unique(known).size == known.size:
+        return set_at(x, key, op(getitem(x, key), v))
+    v = reshape(broadcast_to(_like(v, x.dtype), offsets.shape), (-1,))
+    refuse_lost_fraction(x, op(reshape(x, (-1,))[:0], v[:0]))
+    return reshape(update_in_order(reshape(x, (-1,)), reshape(offsets, (-1,)), v, update), x.shape)
 
 
-def _numbers(index: Any) -> np.ndarray | None:
-    """The numbers of an index, whatever the mode of the value; None where they are not known, or differ in a batch."""
-    plain = bottom_array(index)
-    return plain if isinstance(plain, np.ndarray) and plain.shape == index.shape else None
+def _like(v: Any, dtype: np.dtype) -> Any:
+    """A value in the dtype of what it updates, if that has all its numbers."""
+    is_number = isinstance(v, int | float) and not isinstance(v, bool)
+    v = as_operand(v)
+    is_exact = np.can_cast(v.dtype, dtype) or (is_number and np.can_cast(v.dtype, dtype, "same_kind"))
+    return astype(v, dtype) if is_exact else v
 
 
-COMBINATIONS: dict[Callable, tuple[Callable, Callable[[np.dtype], Any]]] = {
-    multiply: (prod, lambda dtype: 1),
-    divide: (prod, lambda dtype: 1),
-    power: (prod, lambda dtype: 1),
-    maximum: (extremes.max, lambda dtype: -np.inf if dtype.kind == "f" else np.iinfo(dtype).min),
-    minimum: (extremes.min, lambda dtype: np.inf if dtype.kind == "f" else np.iinfo(dtype).max),
-}
-"""How the values that meet at an element are combined before they are applied, and the value of no such value."""
-
-
-def _update_unknown(x: Any, key: Any, op: Callable, v: Any) -> Any:
-    """The same where the numbers of indices are not known: each value is compared with all elements of x."""
-    if op not in COMBINATIONS:
+def _apply(x: Any, key: Any, f: Callable[[Any], Any]) -> Any:
+    """x with `f` of its elements at a key, applied as often as an index repeats."""
+    x, (index, indices) = as_operand(x), split_key(key)
+    indices = copy_beside(x, indices)
+    if not index.repeats or not any(i.ndim for i in indices):
+        return set_at(x, key, f(getitem(x, key)))
+    known = _numbers(number_selected(x.shape, tuple(indices), index))
+    if known is None:
         raise user_error(
             TypeError,
             "at[...].apply needs to know the numbers of an index array",
             "Index with a plain array, an integer, or a boolean mask.",
         )
-    combine, identity = COMBINATIONS[op]
-    offsets = getitem(np.arange(x.size).reshape(x.shape), key)
-    v = broadcast_to(as_operand(v), offsets.shape)
-    hits = reshape(offsets, (-1, 1)) == np.arange(x.size)
-    met = combine(where(hits, reshape(v, (-1, 1)), np.asarray(identity(v.dtype), v.dtype)), 0)
-    flat = reshape(x, (-1,))
-    return reshape(where(hits.any(0), op(flat, met), flat), x.shape)
+    offsets, counts = np.unique(known.reshape(-1), return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    offsets, remaining = offsets[order], counts[order]  # those that repeat most are first
+    flat, finished = reshape(x, (-1,)), []
+    new = getitem(flat, offsets)
+    while remaining.size:
+        new, remaining = f(new), remaining - 1
+        kept = int(np.count_nonzero(remaining))
+        finished.append(new[kept:])
+        new, remaining = new[:kept], remaining[:kept]
+    if not finished:
+        return x
+    return reshape(set_at(flat, offsets, concatenate(finished[::-1])), x.shape)
+
+
+def _numbers(index: Any) -> np.ndarray | None:
+    """The numbers of an index, whatever the mode of the value; None where they are not known, or differ in a batch."""
+    plain = bottom_array(index)
+    return np.asarray(plain) if isinstance(plain, np.ndarray | np.generic) and plain.shape == index.shape else None

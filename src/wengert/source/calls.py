@@ -19,7 +19,7 @@ from wengert.ops.indexing.subscripts import getitem, set_at
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.joining import stack
 from wengert.source.branches import choose_traced
-from wengert.source.frozen import watch
+from wengert.source.frozen import watch_call
 from wengert.source.iterables import count_range, enumerate_items, reverse_items, zip_items
 from wengert.source.logic import COMPARISONS
 from wengert.source.memory import Memory
@@ -43,7 +43,7 @@ def callee(f: Any) -> Any:
     """The function to call in place of f, in a call."""
     if f.__class__ is int:
         raise integer_call_error()
-    watched = watch(f)
+    watched = watch_call(f)
     return read(f) if watched is None else watched
 
 

@@ -43,7 +43,7 @@ SETTERS = ("seed", "setstate", "getstate", "set_state", "get_state", "jumped")
 """Methods of generators that do not draw."""
 
 
-def watch(f: Any) -> Callable[..., Any] | None:
+def watch_call(f: Any) -> Callable[..., Any] | None:
     """A function that calls f, and warns if a trace freezes the result; None if a trace can call f as it is."""
     owner, generators = getattr(f, "__self__", None), generator_types()
     if isinstance(f, type) and issubclass(f, generators):
@@ -144,7 +144,7 @@ def warn(f: Any, advice: str) -> None:
         return
     trace.warned.add((filename, line, f))
     warnings.warn_explicit(
-        f"{name_of(f)} is called in a function that is traced, at {filename}:{line}: it runs once, and its result "
+        f"{qualified_name(f)} is called in a function that is traced, at {filename}:{line}: it runs once, and its result "
         f"is the same in every call of the program. {advice}",
         FrozenValueWarning,
         filename,
@@ -153,7 +153,7 @@ def warn(f: Any, advice: str) -> None:
     )
 
 
-def name_of(f: Any) -> str:
+def qualified_name(f: Any) -> str:
     """A function as users write it: `np.random.normal`, `time.time`, `Generator.normal`."""
     owner, name = getattr(f, "__self__", None), getattr(f, "__name__", type(f).__name__)
     if owner is not None and not isinstance(owner, types.ModuleType):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from wengert.source import runtime
 from wengert.source.calls import REPLACEMENTS
 from wengert.source.finding import find_node, future_flags, inner_codes
-from wengert.source.frozen import watch
+from wengert.source.frozen import watch_call
 from wengert.source.memory import is_users_module
 from wengert.source.rewriting import GENERATED, Rewriter, is_readable
 from wengert.source.syntax import RUNTIME, arguments, at, load
@@ -138,4 +138,4 @@ def library_function(function: ast.expr, f: types.FunctionType) -> Any:
         return None
     for name in names:
         found = getattr(found, name, None)
-    return None if any(found is known for known in REPLACEMENTS) or watch(found) is not None else found
+    return None if any(found is known for known in REPLACEMENTS) or watch_call(found) is not None else found

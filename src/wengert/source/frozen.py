@@ -144,8 +144,8 @@ def warn(f: Any, advice: str) -> None:
         return
     trace.warned.add((filename, line, f))
     warnings.warn_explicit(
-        f"{qualified_name(f)} is called in a function that is traced, at {filename}:{line}: it runs once, and its result "
-        f"is the same in every call of the program. {advice}",
+        f"{qualified_name(f)} is called in a function that is traced, at {filename}:{line}: it runs once, and its "
+        f"result is the same in every call of the program. {advice}",
         FrozenValueWarning,
         filename,
         line,

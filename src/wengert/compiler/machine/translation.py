@@ -82,7 +82,7 @@ def object_codes(modules: Sequence[Module]) -> list[bytes]:
 def free_lock() -> None:
     """Release what this thread holds of llvmlite's lock.
 
-    That is nothing, unless Ctrl-C came between the lock's `acquire` and the body that would release it: the threads that
+    That is nothing, unless Ctrl-C came between the lock's `acquire` and the body that would release it: threads that
     translate would wait for it forever.
     """
     lock = getattr(getattr(llvm.ffi.lib, "_lock", None), "_lock", None)

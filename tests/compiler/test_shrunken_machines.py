@@ -21,6 +21,10 @@ def normal(*shape: int, dtype: str = "d") -> np.ndarray:
     return RNG.normal(size=shape).astype(dtype)
 
 
+def interpolate(x: Any) -> Any:
+    return np.interp(0.7, np.cumsum(np.abs(x) + 0.1), x)
+
+
 PROGRAMS: dict[str, tuple[Callable, tuple[np.ndarray, ...], list[dict[str, int]]]] = {
     "sums have fewer lanes than vectors": (
         lambda x, y: x @ y,
@@ -33,7 +37,7 @@ PROGRAMS: dict[str, tuple[Callable, tuple[np.ndarray, ...], list[dict[str, int]]
         [record | {"sum_bytes": 8} for record in WIDTHS],
     ),
     "an addition to one element": (
-        wg.value_and_grad(lambda x: np.interp(0.7, np.cumsum(np.abs(x) + 0.1), x)),
+        wg.value_and_grad(interpolate),
         (HALVES,),
         [{"scatter_pieces_from_operations": 1, "scatter_terms_per_target": 1, "threads": n} for n in (1, 2)],
     ),

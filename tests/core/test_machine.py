@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import FrozenInstanceError, fields
 from pathlib import Path
 
 import numpy as np
@@ -369,6 +369,9 @@ def test_the_record_goes_back_after_an_error():
     assert machine.current.threads != 5
     with pytest.raises(TypeError, match="no_such_field"), machine.using(no_such_field=1):
         pass
+    with pytest.raises(FrozenInstanceError, match=r"using\(threads"):
+        machine.current.threads = 5
+    assert machine.describe_changes() == ""
 
 
 def test_equal_records_are_one_object():

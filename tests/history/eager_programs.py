@@ -287,6 +287,29 @@ def stacks(n, rng):
 
 
 @program
+def several_outputs(n, rng):
+    def f(x):
+        left, right = np.split(np.sort(x, kind="stable"), 2)
+        q, r = np.linalg.qr(x[:36].reshape(6, 6) + 6.0 * np.eye(6))
+        rows = wg.unstack(x[:40].reshape(4, 10))
+        return (np.sin(left) * right).sum() + (q[0] * r[0]).sum() + (rows[1] * rows[2] * rows[3]).sum()
+
+    return f, [rng.normal(size=n)]
+
+
+@program
+def heads(n, rng):
+    m = max(n // 32, 4)
+    x, w = rng.normal(size=(m, 8)), rng.normal(size=(8, 24))
+
+    def f(x, w):
+        q, k, v = np.split(x @ w, 3, axis=1)
+        return ((wg.softmax(q[:50] @ k[:50].T, axis=-1) @ v[:50]) ** 2).sum() + (np.tanh(v) * x).sum()
+
+    return f, [x, w]
+
+
+@program
 def sorting(n, rng):
     w = rng.normal(size=n)
     return lambda x: (np.sort(x, kind="stable") * w).sum() + np.median(x), [rng.normal(size=n)]

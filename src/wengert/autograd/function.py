@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.autograd.function_call import CONTAINERS, ModeContext, apply_in_mode, arrays_in, has_other_modes
 from wengert.autograd.function_context import Context, Saved, add_dead_ends, strip_tensors
 from wengert.core import tree
 from wengert.core.array import Array
@@ -36,6 +37,8 @@ class Function:
 
     `forward(ctx, *args)` computes on tensors without history, and is not recorded. `backward(ctx, *grad_outputs)`
     returns one gradient for each argument of forward, None where there is none; trailing Nones may be left out.
+    In traced and batched functions and in forward mode, both are written in differentiable operations; forward mode
+    uses `jvp(ctx, *tangents)` if the class has it, and transposes `backward` otherwise.
 
     >>> class Cube(Function):
     ...     @staticmethod
@@ -92,7 +95,8 @@ class Function:
             bound.apply_defaults()
             args, kwargs = bound.args[1:], bound.kwargs
         refuse_hidden(cls.__name__, args, kwargs)
-        refuse_trace(cls.__name__, args)
+        if has_other_modes(args):
+            return apply_in_mode(cls, args, kwargs)
         recorded = recording.is_recording()
         ctx = Context(cls.__name__, tuple(recorded and isinstance(a, Tensor) and a.requires_grad for a in args))
         inputs = [Tensor(np.asarray(strip_tensors(a))) if isinstance(a, Tensor) else a for a in args]
@@ -112,26 +116,18 @@ class Function:
 
 
 def refuse_hidden(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Raise if a gradient would be lost: tensors in containers, keyword-only tensors, values of other modes."""
-    for x in tree.leaves(([strip_tensors(a) if isinstance(a, Tensor) else a for a in args], kwargs)):
-        if isinstance(x, Tensor) and x.requires_grad and recording.is_recording():
+    """Raise if a gradient would be lost: values in containers, and keyword-only ones.
+
+    Modules and other objects may hold tensors, which have no gradient by this function.
+    """
+    hidden = [x for a in args if isinstance(a, CONTAINERS) for x in arrays_in(a)]
+    for x in [*hidden, *arrays_in(kwargs)]:
+        if isinstance(x, Array) and (not isinstance(x, Tensor) or (x.requires_grad and recording.is_recording())):
             raise user_error(
                 GradientError,
                 f"{name}.apply got a tensor that requires a gradient inside a container, or as a keyword-only argument",
                 because="its gradient would be lost. Pass it as a positional argument of its own.",
             )
-        if isinstance(x, Array) and not isinstance(x, Tensor):
-            raise user_error(TypeError, f"{name} has a derivative for reverse mode only, and got a {type(x).__name__}")
-
-
-def refuse_trace(name: str, args: tuple[Any, ...]) -> None:
-    """Raise in a function that is traced, where tensors have no numbers."""
-    if recording.current_trace() is not None and any(isinstance(a, Tensor) for a in args):
-        raise user_error(
-            TypeError,
-            f"{name}.apply in a function that is traced or compiled",
-            because="its forward and backward take numbers. Use wg.custom_vjp, which can be traced.",
-        )
 
 
 def refuse_nested(ctx: Context, returned: Sequence[Any]) -> None:
@@ -343,6 +339,8 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(backward)
     def wrapper(ctx: Context, *grad_outputs: Any) -> Any:
+        if isinstance(ctx, ModeContext):
+            return recording.as_read(backward)(ctx._forbid(), *grad_outputs)
         recorded = recording.is_recording()
         with recording.override(enabled=False):
             returned = as_sequence(

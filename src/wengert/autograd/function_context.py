@@ -50,6 +50,7 @@ class Context:
         self.needs_input_grad = needs_input_grad
         self._name = name
         self._to_save: tuple[Any, ...] = ()
+        self._to_forward: tuple[Any, ...] = ()
         self._attributes: dict[str, int] = {}  # attributes with a history: their indices among the saved values
         self._nondifferentiable: tuple[Any, ...] = ()
         self._materialize = True
@@ -65,6 +66,10 @@ class Context:
                     "Keep it as an attribute instead: ctx.name = value.",
                 )
         self._to_save = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Save these tensors for `jvp`, where `saved_tensors` restores them; without it, those for backward."""
+        self._to_forward = tensors
 
     def mark_non_differentiable(self, *outputs: Any) -> None:
         """No gradient flows through these outputs."""
@@ -111,7 +116,7 @@ class Context:
         self._attributes = {name: len(self._to_save) + i for i, name in enumerate(named)}
         for name in named:
             delattr(self, name)
-        to_save, self._to_save, self._nondifferentiable = self._to_save, (), ()
+        to_save, self._to_save, self._to_forward, self._nondifferentiable = self._to_save, (), (), ()
         return [*to_save, *named.values()]
 
 

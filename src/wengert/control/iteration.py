@@ -205,13 +205,13 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
     np.int64(10)
     """
     if isinstance(lower, int | np.integer) and isinstance(upper, int | np.integer):
-        advance = lambda carry, _: ((carry[0] + 1, recording.as_read(body_fun)(carry[0], carry[1])), None)
-        return scan(advance, (np.int64(lower), init_val), length=max(0, int(upper) - int(lower)))[0][1]
+        advance = lambda carry, _: ((recording.as_read(body_fun)(carry[1], carry[0]), carry[1] + 1), None)
+        return scan(advance, (init_val, np.int64(lower)), length=max(0, int(upper) - int(lower)))[0][0]
     return while_loop(
-        lambda carry: carry[0] < upper,
-        lambda carry: (carry[0] + 1, recording.as_read(body_fun)(carry[0], carry[1])),
-        (lower, init_val),
-    )[1]
+        lambda carry: carry[1] < upper,
+        lambda carry: (recording.as_read(body_fun)(carry[1], carry[0]), carry[1] + 1),
+        (init_val, lower),
+    )[0]
 
 
 def map(f: Callable[[Any], Any], xs: Any) -> Any:

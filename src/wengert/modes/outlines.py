@@ -233,7 +233,7 @@ def run_outlined(
     if left is None:
         if len(LEFT) >= now.max_tapes_counted:
             LEFT.clear()
-        left = native.compile_time(count_operations(order))
+        left = native.compile_time(count_compiled_operations(order))
     if left > 0:
         left = LEFT[tape.hash] = left - estimate_time(tape)
     run = native.find_native("backward_programs", "run_program") if left <= 0 else None
@@ -245,7 +245,7 @@ def run_outlined(
     return found
 
 
-def count_operations(order: Sequence[TapeNode]) -> int:
+def count_compiled_operations(order: Sequence[TapeNode]) -> int:
     """The number of operations of a tape, as they take time to compile."""
     routines = [node for node in order if node.primitive is not None and node.primitive.kind in ROUTINES]
     return len(order) + (machine.current.operations_of_routine - 1) * len(routines)

@@ -73,11 +73,11 @@ def compile_pass(tape: OutlinedTape) -> BackwardProgram | None:
     if run is None or results is NotImplemented:
         return None
     expected = pull_again(tape, tape.inputs)
-    same = leaves == list(expected) and all(map(is_same, results, expected.values()))
+    same = leaves == list(expected) and all(map(has_same_bits, results, expected.values()))
     return BackwardProgram(run, leaves) if same else None
 
 
-def is_same(x: Any, y: Any) -> bool:
+def has_same_bits(x: Any, y: Any) -> bool:
     """Whether two arrays have the same bits, NaN whatever its own, and lie in memory in the same way."""
     x, y = np.asarray(x), np.asarray(y)
     if (x.shape, x.dtype) != (y.shape, y.dtype) or (x.strides != y.strides and x.size > 1):

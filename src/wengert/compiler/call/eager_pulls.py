@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.call.block_program import BlockProgram, block_spec, can_run_blocks
-from wengert.compiler.call.exact_parts import has_eager_bits, is_exact
+from wengert.compiler.call.exact_parts import has_eager_bits, has_one_rounding
 from wengert.compiler.call.operand_rows import DTYPES
 from wengert.control.bodies import trace_body
 from wengert.core import machine
@@ -33,7 +33,7 @@ def pull_rows(run: Run, inputs: Sequence[np.ndarray], size: int) -> list[np.ndar
 
 def is_exact_run(run: Run) -> bool:
     """Whether all operations of a run have the same bits on blocks and on whole arrays, whoever runs them."""
-    return all(map(is_exact, graph_of_run(run).operations))
+    return all(map(has_one_rounding, graph_of_run(run).operations))
 
 
 @machine.kept("max_kernels_kept")

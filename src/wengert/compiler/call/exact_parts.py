@@ -17,7 +17,7 @@ EXACT_KINDS = frozenset("fiub")
 """The kinds of numbers of exact operations: the parts of complex ones are rounded in different orders."""
 
 
-def is_exact(node: Operation) -> bool:
+def has_one_rounding(node: Operation) -> bool:
     """Whether an operation has the same bits in eager and in native code, whatever its size.
 
     Additions at a key have an order where the key may have one index twice.
@@ -50,7 +50,7 @@ def is_native_function(node: Operation, size: int) -> bool:
 def has_eager_bits(operations: Iterable[Node], size: int) -> bool:
     """Whether native code for elementwise operations on arrays of this size has the bits of eager code."""
     return all(
-        is_exact(node) or (node.shape != () and is_native_function(node, size))
+        has_one_rounding(node) or (node.shape != () and is_native_function(node, size))
         for node in operations
         if isinstance(node, Operation)
     )

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler import aspects as aspects  # fills in the native code of operations
-from wengert.compiler.call.exact_parts import is_exact, is_native_function
+from wengert.compiler.call.exact_parts import has_one_rounding, is_native_function
 from wengert.compiler.entry.entry_signature import EntrySignature
 from wengert.compiler.entry.entry_values import Argument
 from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
@@ -46,7 +46,7 @@ def compile_parts(graph: Graph, arrays: Sequence[np.ndarray]) -> Callable[..., A
     """
     if any(node.params.get("reuse") for node in graph.operations):
         return None
-    parts = Parts(graph, arrays)
+    parts = StagedGraph(graph, arrays)
     while small := parts.find_small():
         parts.native -= small
         parts.assign_stages()
@@ -58,12 +58,14 @@ def strides_of(x: Any) -> Strides:
     return None if x.__class__ is not np.ndarray or x.flags.c_contiguous else x.strides
 
 
-def is_view(node: Node) -> bool:
-    """Whether a node only moves elements, without a copy in most cases."""
-    return isinstance(node, Operation) and node.primitive.facts.view and len(node.args) == 1
+def is_plain_view(node: Node) -> bool:
+    """Whether a node only moves elements of one array, without a copy in most cases."""
+    if not isinstance(node, Operation) or not node.primitive.facts.view or len(node.args) != 1:
+        return False
+    return node.spec.__class__ is Spec and node.args[0].spec.__class__ is Spec
 
 
-class Parts:
+class StagedGraph:
     """The operations of a graph that are native, and the stages in which they run.
 
     `strides` are those of the values that are not C-contiguous in eager code, `native` are the operations that may be
@@ -98,7 +100,7 @@ class Parts:
                 self.strides[node] = strides_of(out)
                 if node.weak is not None:
                     self.values[node] = out
-                elif not is_view(node) and self.may_be_native(node, out):
+                elif not is_plain_view(node) and self.may_be_native(node, out):
                     self.native.add(node)
                 for a in node.args:
                     left[a] -= 1
@@ -107,7 +109,7 @@ class Parts:
 
     def may_be_native(self, node: Operation, out: Any) -> bool:
         """Whether native code has the bits of eager code, and its layout."""
-        if is_exact(node):
+        if has_one_rounding(node):
             strides = self.strides[node]
             return strides is None or is_dense(out.shape, strides, out.itemsize)
         same = node.spec.__class__ is Spec and node.shape != () and is_native_function(node, node.size)
@@ -115,7 +117,7 @@ class Parts:
 
     def root(self, node: Node) -> Node:
         """The value of which a node is a view."""
-        while is_view(node):
+        while is_plain_view(node):
             node = node.args[0]  # type: ignore[attr-defined]  # an operation
         return node
 
@@ -130,7 +132,7 @@ class Parts:
             stages[node] = stage
         outputs = set(map(self.root, self.graph.outputs))
         for node in reversed(self.graph.operations):
-            if (node in self.native or is_view(node)) and node not in outputs:
+            if (node in self.native or is_plain_view(node)) and node not in outputs:
                 users = [stages[user] for user in self.uses[node]]
                 stages[node] = max(stages[node], min(users, default=0))
         self.stages = stages
@@ -138,7 +140,7 @@ class Parts:
     def find_read(self) -> set[Node]:
         """The values that Python reads: outputs, operands of eager operations, and what these are views of."""
         found: set[Node] = set()
-        eager = [node for node in self.graph.operations if self.is_eager(node) and not is_view(node)]
+        eager = [node for node in self.graph.operations if self.is_eager(node) and not is_plain_view(node)]
         todo = [*self.graph.outputs, *eager, *[a for node in eager for a in node.args]]
         for node in self.native:
             roots = [self.root(a) for a in node.args]  # type: ignore[attr-defined]  # an operation
@@ -147,7 +149,7 @@ class Parts:
             node = todo.pop()
             if node not in found:
                 found.add(node)
-                if is_view(node):
+                if is_plain_view(node):
                     todo.append(node.args[0])  # type: ignore[attr-defined]  # an operation
         return found
 
@@ -174,7 +176,7 @@ class Parts:
         for node in self.graph.operations:
             if node in self.native:
                 members[self.stages[node]].append(node)
-        self.parts = {stage: Part(self, nodes) for stage, nodes in members.items()}
+        self.parts = {stage: NativePart(self, nodes) for stage, nodes in members.items()}
         different = Counter([part.graph.fingerprint for part in self.parts.values()])
         if len(different) > machine.current.max_parts_of_tape_program:
             return False
@@ -193,7 +195,7 @@ def is_dense(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) ->
     return single is None and order is not None
 
 
-class Part:
+class NativePart:
     """The native program of one stage.
 
     `inputs` are the values that it reads, and `outputs` those that others read, in the memory order of eager code.
@@ -201,7 +203,7 @@ class Part:
 
     program: NativeProgram
 
-    def __init__(self, parts: Parts, nodes: Sequence[Node]):
+    def __init__(self, parts: StagedGraph, nodes: Sequence[Node]):
         inside = set(nodes)
         self.inputs: list[Node] = []
         new: dict[Node, Node] = {}
@@ -215,7 +217,7 @@ class Part:
                 new[node] = Constant(parts.values[node])
             elif isinstance(node, Constant):
                 new[node] = node
-            elif is_view(node):
+            elif is_plain_view(node):
                 assert isinstance(node, Operation)
                 new[node] = node.with_args([node_of(node.args[0])])
             else:
@@ -265,7 +267,7 @@ def as_stored(node: Node, strides: Strides) -> Node:
 class PartedWriter:
     """Writes the function that runs the parts, and eager code between them."""
 
-    def __init__(self, parts: Parts):
+    def __init__(self, parts: StagedGraph):
         self.parts = parts
         self.lines: list[str] = []
         self.constants: dict[str, Any] = {"asarray": np.asarray, "ascontiguousarray": np.ascontiguousarray}

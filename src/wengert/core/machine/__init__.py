@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import astuple, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -32,7 +32,8 @@ current = Machine()
 """The record by which code decides now."""
 
 _HOST = current
-_KNOWN: dict[tuple[Any, ...], Machine] = {astuple(current): current}  # equal records are one object: a cheap key
+_KNOWN: dict[tuple[Any, ...], Machine] = {tuple(vars(current).values()): current}
+"""All records by their fields: equal ones are one object, which is a cheap key."""
 _WATCHERS: list[Callable[[], Any]] = []
 
 
@@ -81,7 +82,7 @@ def using(**fields: Any) -> Iterator[Machine]:
 
 def _replace(record: Machine) -> None:
     global current
-    current = _KNOWN.setdefault(astuple(record), record)
+    current = _KNOWN.setdefault(tuple(vars(record).values()), record)
     for forget in _WATCHERS:
         forget()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(init=False, repr=False, eq=False)
 class DeviceFields:
     """What the code for a GPU is cut into. At most eight blocks of 256 threads fit on a multiprocessor."""
 

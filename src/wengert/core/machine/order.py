@@ -12,7 +12,7 @@ from wengert.core.machine.order_devices import DeviceOrderFields
 from wengert.core.machine.order_routines import RoutineOrderFields
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(init=False, repr=False, eq=False)
 class OrderFields(CostFields, DeviceOrderFields, RoutineOrderFields):
     """The order of additions."""
 

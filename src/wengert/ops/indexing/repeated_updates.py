@@ -210,7 +210,12 @@ running: Callable = general(
     spec=lambda start, v, first, update: start,
     cases=(
         case((6,), (6,), np.array([1, 0, 0, 1, 1, 0], bool), update="multiply"),
-        case((2, 3), (2, 3), np.array([[1, 0, 0], [1, 1, 0]], bool), update="divide"),
+        case(
+            (2, 3),
+            np.array([[2.0, 1.0, 3.0], [1.0, 2.0, 4.0]]),
+            np.array([[1, 0, 0], [1, 1, 0]], bool),
+            update="divide",
+        ),
         case(np.array([0.5, 2.0, 3.0]), np.array([2.0, 0.5, 1.0]), np.array([1, 0, 0], bool), update="power"),
         case((0,), (0,), np.zeros(0, bool), update="multiply"),
     ),

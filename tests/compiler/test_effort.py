@@ -163,3 +163,10 @@ def test_entries_of_sparse_derivatives():
 def test_other_efforts_are_an_error(effort):
     with pytest.raises(ValueError, match=r"'fast' and 'best', and was given .*test_effort\.py.* Leave it out"):
         wg.compile(np.sin, effort=effort)
+
+
+def test_vector_functions_that_only_routines_call_are_linked():
+    """They are not in the text of a program that is translated fast: the call went to address 0."""
+    x, v, k = np.array([0.5, 2.0, 3.0]), np.array([2.0, 0.5, 1.5]), np.array([0, 2, 2])
+    f = lambda x, v, k: wg.asarray(x).at[k].power(v)
+    np.testing.assert_allclose(wg.compile(f, effort="fast")(x, v, k), [0.25, 2.0, 3.0**0.75], rtol=1e-15)

@@ -2,6 +2,7 @@
 
 import ctypes
 import re
+import threading
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -148,3 +149,19 @@ def test_vectors_that_do_not_fit_into_registers_are_at_aligned_addresses(order):
     moves = on_stack.findall(assembly)
     assert len(moves) > 50
     assert not [move for move in moves if move.startswith("vmovu")]
+
+
+def test_a_lock_that_an_interrupt_left_held_does_not_stop_the_next_compilation():
+    """Ctrl-C between `acquire` and the body of llvmlite's `with`: its thread holds the lock, and others would wait."""
+    lock = llvm.ffi.lib._lock._lock
+    lock.acquire()
+    try:
+        with machine.using(threads=2, min_characters_of_translation_thread=1):
+            done = threading.Thread(target=object_codes, args=([Module("")],), daemon=True)
+            object_codes([Module(""), Module("")])
+            done.start()
+            done.join(20)
+            assert not done.is_alive()
+    finally:
+        while lock._is_owned():
+            lock.release()

@@ -10,6 +10,7 @@ from tools.fuzz.__main__ import main
 from tools.fuzz.differences import slope
 from tools.fuzz.forms import AUXILIARIES
 from tools.fuzz.generate import generate
+from tools.fuzz.large import check_large, generate_large
 from tools.fuzz.machines import check_machines, generate_for_machines
 from tools.fuzz.oracles import Difference, check_by_differences, check_compiled, check_eager, examine
 from tools.fuzz.programs import Input, Program, Statement
@@ -40,6 +41,12 @@ def test_some_programs_on_shrunken_machines():
     for index in range(5):
         program = generate_for_machines(12, index)
         assert not examine(program, Counter(), [check_machines]), program.script("tests")
+
+
+def test_a_large_program():
+    program = generate_large(12, 3)
+    assert max(i.values[0].size for i in program.inputs) >= 10_000
+    assert not examine(program, Counter(), [check_large]), program.script("tests")
 
 
 def test_it_finds_a_race_and_the_machine_that_has_it(monkeypatch):

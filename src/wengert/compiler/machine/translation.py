@@ -54,6 +54,7 @@ class Module(NamedTuple):
 
 def object_codes(modules: Sequence[Module]) -> list[bytes]:
     """The machine code of modules. Threads take them, the longest first, if several are long."""
+    free_lock()
     codes = [b""] * len(modules)
     waiting = sorted(range(len(modules)), key=lambda i: len(modules[i].text))
     errors: list[BaseException] = []
@@ -76,6 +77,17 @@ def object_codes(modules: Sequence[Module]) -> list[bytes]:
     if errors:
         raise errors[0]
     return codes
+
+
+def free_lock() -> None:
+    """Release what this thread holds of llvmlite's lock.
+
+    That is nothing, unless Ctrl-C came between the lock's `acquire` and the body that would release it: threads that
+    translate would wait for it forever.
+    """
+    lock = getattr(getattr(llvm.ffi.lib, "_lock", None), "_lock", None)
+    while lock is not None and lock._is_owned():
+        lock.release()
 
 
 def object_code(text: str, level: Level = Level.USUAL) -> bytes:

@@ -135,7 +135,8 @@ def write_modules(run: Code, shared: Shared) -> tuple[tuple[Module, ...], tuple[
     modules = [Module(write_first_module(run, shared, [*inline, *first], inlined), level)]
     modules += [Module(write_module([], part, inlined, {}, []), level) for part in parts]
     modules += [Module(write_module([], part, False, {}, []), Level.QUICK) for part in divide_kernels(quick) if part]
-    return tuple(modules), () if inlined else tuple(calls)
+    called = count_calls([run, *[body.code for body in shared.bodies]])  # by what is no kernel, such as routines
+    return tuple(modules), () if inlined else tuple(calls | called)
 
 
 def divide_kernels(kernels: Sequence[KernelText]) -> list[list[KernelText]]:

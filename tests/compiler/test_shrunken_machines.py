@@ -25,6 +25,7 @@ def interpolate(x: Any) -> Any:
     return np.interp(0.7, np.cumsum(np.abs(x) + 0.1), x)
 
 
+PIECES = {"sum_pieces": 4, "scatter_pieces_from_operations": 1, "scatter_terms_per_target": 1}
 PROGRAMS: dict[str, tuple[Callable, tuple[np.ndarray, ...], list[dict[str, int]]]] = {
     "sums have fewer lanes than vectors": (
         lambda x, y: x @ y,
@@ -40,6 +41,11 @@ PROGRAMS: dict[str, tuple[Callable, tuple[np.ndarray, ...], list[dict[str, int]]
         wg.value_and_grad(interpolate),
         (HALVES,),
         [{"scatter_pieces_from_operations": 1, "scatter_terms_per_target": 1, "threads": n} for n in (1, 2)],
+    ),
+    "additions in pieces that end inside of some vectors": (
+        lambda x, i: wg.zeros(3).at[i].add(np.sin(x)),
+        (normal(46), np.arange(46) % 3),
+        [record | PIECES | {"threads": n} for record in WIDTHS for n in (1, 3)],
     ),
     "single blocks as repetitions": (
         lambda x: np.stack([x * 2, x * 3]).sum(axis=0) + np.stack([x, x * 4])[0],

@@ -134,7 +134,7 @@ INDEXED = [
     "np.take({v}, [0, -1, 0], axis=-1)",
     "np.sort({v}, axis=0)",
     "np.sort({v}, axis=None)",
-    "np.partition({v}, {k}, axis=-1)",
+    "np.partition({v}, {k}, axis=-1)[..., {k}]",
     "{v}[..., np.floor(np.abs({v})).astype(int) % {n}]",
     "np.take({v}, n % {n}, axis=-1)",
     "{v}[..., n % {n}]",

@@ -27,7 +27,8 @@ class LoopPlan:
 
     `nodes` are the values that it reads or computes, and `work` is the number of scalar operations. If all arrays have
     one shape, it `is_flat`: one loop runs over all elements. `vector_axis` is the axis with SIMD lanes, `cuts` are
-    the axes along which a reduction is cut into pieces, with the number of parts along each.
+    the axes along which a reduction is cut into pieces, with the number of parts along each. The pieces of a loop of
+    additions are multiples of `piece_grain`, and so of vectors: the same steps on every processor.
     """
 
     def __init__(self, kernel: Kernel, schedule: Schedule):
@@ -115,6 +116,7 @@ class LoopPlan:
         """
         has_row_sums = self.has_row_sums
         adds_up = bool(self.kernel.reductions or self.kernel.sums) or has_row_sums
+        self.piece_grain = sum_lanes(widest)
         count = sum_lanes if adds_up else vector_lanes
         lanes = max(count(widest), self.fewest_vectors * count(8))
         axes: Sequence[int] = range(self.outer, len(self.domain))
@@ -134,6 +136,8 @@ class LoopPlan:
             axis = min(long, key=lambda i: (strided[i], -i))
         if axis not in self.axes and not self.kernel.sums and not has_row_sums:
             lanes = max(vector_lanes(widest), self.fewest_vectors * vector_lanes(8))  # each is added up by itself
+        if self.kernel.scatters:
+            lanes = min(lanes, self.piece_grain)
         most = machine.current.max_stack_bytes_of_lanes
         while lanes > self.domain[axis] or (lanes > 1 and 8 * lanes * len(self.nodes) > most):
             lanes //= 2
@@ -283,7 +287,7 @@ class LoopPlan:
             return False
         is_small = orders.scatter_terms_per_target * orders.sum_pieces * node.size <= math.prod(self.domain)
         outer = self.kept_axes[0]
-        return is_small and outer not in self.row_axes and self.domain[outer] >= orders.sum_pieces * self.grain(outer)
+        return is_small and outer not in self.row_axes and self.domain[outer] >= orders.sum_pieces * self.piece_grain
 
     def memory_indices(self) -> list[Affine]:
         """The indices at which the body of the kernel reads and writes."""

@@ -14,8 +14,8 @@ from wengert.compiler.program.chains import MEMORY
 from wengert.compiler.program.instruction_counts import ADD, MULTIPLY
 from wengert.compiler.program.loop_lengths import loop_lengths
 from wengert.compiler.program.step_costs import program_costs
-from wengert.compiler.small_matrices import columns
 from wengert.compiler.small_matrices.tridiagonal import fewest_rotations
+from wengert.core import machine
 from wengert.nn.functional import scaled_dot_product_attention
 
 LANES = vector_bytes() // 8
@@ -170,12 +170,12 @@ def test_a_number_for_each_matrix_is_not_moved():
 
 
 @pytest.mark.parametrize("f", [lambda x: wg.linalg.qr(x)[1], lambda x: wg.linalg.eigh(x)[1]])
-def test_all_columns_of_small_matrices_are_counted(f, monkeypatch):
+def test_all_columns_of_small_matrices_are_counted(f):
     """Code has a loop over the columns of large ones."""
     x = np.eye(5) + np.zeros((100, 5, 5))
     found = costs(f, x)[0].instructions
-    monkeypatch.setattr(columns, "MOST_IN_REGISTERS", 100)
-    assert costs(f, x)[0].instructions == found
+    with machine.using(max_unrolled_elements_of_matrix=100):
+        assert costs(f, x)[0].instructions == found
 
 
 def test_sweeps_are_counted_as_often_as_they_run_at_the_least():

@@ -63,7 +63,8 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
     results = None if alike is None else run_known(alike, cotangents, has_large, retain)
     if results is None:
         order = sort_reachable(cotangents)
-        if has_large or (is_whole and may_pay(order)):
+        is_long = len(order) >= machine.current.min_nodes_of_long_tape
+        if has_large or (is_whole and is_long and may_pay(order)):
             results = run_outlined(order, cotangents, retain)
     if has_large and (retain or results is not None):  # a program does not tell that arrays are large
         native.met_large = True

@@ -269,11 +269,12 @@ def count_elements(order: Sequence[TapeNode]) -> int:
 def may_pay(order: Sequence[TapeNode]) -> bool:
     """Whether a tape without large arrays is worth an outline.
 
-    It is long, and its arrays are not tiny. If such tapes have never come again, most of them are not outlined.
+    It is long, which the backward pass asks, and its arrays are not tiny. If such tapes have never come again, most of
+    them are not outlined.
     """
     global new_tapes
     now = machine.current
-    if not now.min_nodes_of_long_tape <= len(order) <= now.max_nodes_of_compiled_tape:
+    if len(order) > now.max_nodes_of_compiled_tape:
         return False
     if count_elements(order) < now.min_elements_of_long_tape * len(order):
         return False

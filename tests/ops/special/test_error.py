@@ -19,4 +19,4 @@ def test_the_error_function_of_many_singles():
     assert errors.max() < 0.6
     assert np.isnan(found[-1])
     assert np.signbit(found[-4])
-    np.testing.assert_array_equal(wg.special.erf(np.stack([x, x]).T)[:, 1], found)
+    np.testing.assert_array_equal(wg.special.erf(x[::-1])[::-1], found)

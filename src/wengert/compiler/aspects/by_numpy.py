@@ -7,7 +7,7 @@ from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP
 from wengert.ops.calculus import differences
 from wengert.ops.elementwise import bits, choices, exponential, predicates, trigonometric
-from wengert.ops.indexing import subscripts, taking
+from wengert.ops.indexing import taking
 from wengert.ops.linear_algebra import matrix_functions, sparse, spectral, structured
 from wengert.ops.reductions import without_nan
 from wengert.ops.samples import histograms, sets
@@ -78,7 +78,6 @@ lowering.without(
         taking.argwhere,
         histograms._bin_edges,
     ),
-    subscripts._winners,
 )
 
 lowering.without("SuperLU factors the matrix, called by SciPy", sparse.sparse_solution)

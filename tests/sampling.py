@@ -39,7 +39,7 @@ from tools import import_graph
 
 ROOT = Path(__file__).parent.parent
 COSTS = Path(__file__).parent / "costs.txt"
-SECONDS = 0.2
+SECONDS = 0.15
 """Processor time of one test function in a sample."""
 RARELY = 8
 """A slow test that cannot be divided is in one of so many samples."""

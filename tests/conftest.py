@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -31,7 +32,11 @@ def pytest_collection_finish():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
-    """What a test draws does not depend on the tests before it; fixtures draw from the same stream, before the test."""
+    """What a test draws does not depend on the tests before it; fixtures draw from the same stream, before the test.
+
+    Large arrays have been met before in half of the tests, whichever ran first.
+    """
+    native.met_large = crc32(item.nodeid.encode()) % 2 == 0
     if isinstance(item, pytest.Function):  # no example in a docstring
         start_streams(item.module.__name__, item.nodeid)
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.core import native
 from wengert.modes.backward import conform
 
 N = 50_000
@@ -72,3 +73,12 @@ def test_a_number_is_the_cotangent_of_a_column():
         lambda x: np.sum(np.concatenate([-x, x + 1.0], axis=1)),
     ):
         np.testing.assert_array_equal(wg.compile(wg.grad(f))(x), wg.grad(f)(x))
+
+
+def test_a_branch_that_depends_on_nothing_has_no_backward_pass(monkeypatch):
+    """Large arrays were met before, so that passes are asked for programs."""
+    f = lambda x: x * x if x > 0 else 3.0
+    monkeypatch.setattr(native, "met_large", True)
+    assert wg.compile(wg.grad(f))(2.0) == 4.0
+    assert wg.compile(wg.grad(f))(-2.0) == 0.0
+    assert native.met_large  # passes of a trace leave it to those of arrays

@@ -54,12 +54,15 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
     cotangents: dict[TapeNode, Any] = {}
     for node, t in seeds:
         cotangents[node] = cotangents[node] + t if node in cotangents else t
+    if not cotangents:
+        return
+    is_traced = recording.active > 0 and recording.current_trace() is not None  # a call for each pass would be felt
     simple = lift is None and check is None
-    is_whole = simple and targets is None
+    is_whole = simple and targets is None and not is_traced  # a pass that a program is made of has no program
     has_large = native.met_large and is_whole
     if has_large:
-        native.met_large = False  # as the passes are that a program is made of
-    alike = KNOWN.get(next(iter(cotangents)).primitive) if is_whole and KNOWN and cotangents else None
+        native.met_large = False
+    alike = KNOWN.get(next(iter(cotangents)).primitive) if is_whole and KNOWN else None
     results = None if alike is None else run_known(alike, cotangents, has_large, retain)
     if results is None:
         order = sort_reachable(cotangents)
@@ -79,7 +82,6 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
     take, get = cotangents.pop, cotangents.get
     ndarray = np.ndarray
     alone: TapeNode | None = None  # the last node of a run that is pulled one by one
-    is_traced = recording.active > 0 and recording.current_trace() is not None  # a call for each pass would be felt
     looks_closer = has_large or is_traced
     large = machine.current.min_elements_of_native_function
     with np.errstate(all="ignore"):

@@ -51,7 +51,7 @@ class OrderFields(CostFields, DeviceOrderFields, RoutineOrderFields):
     """The same for functions that NumPy computes with vectors of 64 bytes: on one core kernels take 1 to 4 times as
     long, and they only gain by the cores that they run on.
     """
-    min_elements_of_native_rows: int = 1 << 16
+    min_elements_of_native_rows: int = 1 << 15
     """Elements from which programs compute functions of rows in eager code, such as softmax, and compositions, such as
     normalisations, from the first call on: there is a program for each shape, which takes as long to compile as NumPy
     takes for some hundred calls.
@@ -66,8 +66,10 @@ class OrderFields(CostFields, DeviceOrderFields, RoutineOrderFields):
     """Rows of the matrices of such stacks: LAPACK is as fast for larger ones."""
     elements_of_lapack_call: int = 192
     """Elements of matrices for which a stack counts more where Python calls LAPACK for each of them."""
-    min_operations_of_native_call: int = 1 << 20
-    """Scalar operations of convolutions and windows from which they are native: some hundred microseconds in NumPy."""
+    min_operations_of_native_call: int = 1 << 18
+    """Scalar operations of convolutions and windows from which they are native: with their gradients they take as long
+    to compile as NumPy takes for some hundred calls.
+    """
     min_rows_of_native_factors: int = 16
     """Rows of one matrix from which native code factors it in compiled code: LAPACK is slower then."""
 

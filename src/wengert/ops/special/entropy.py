@@ -26,7 +26,7 @@ from wengert.ops.elementwise.exponential import exp, log, sigmoid, softplus
 from wengert.ops.elementwise.predicates import equal, logical_and, logical_or, not_equal
 from wengert.ops.reductions import sums
 from wengert.ops.reductions.axes import Axis, axes_of
-from wengert.ops.reductions.short_rows import add_along
+from wengert.ops.reductions.short_rows import add_along, largest_along
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_arrays, reshape
 from wengert.ops.special.scipy_functions import constants_for, of_scipy
@@ -113,7 +113,7 @@ def _inexact(x: Any) -> Any:
 
 
 def _largest(x: Any, axis: tuple[int, ...]) -> Any:
-    largest = np.max(np.real(x) * 1.0, axis, keepdims=True, initial=-np.inf)
+    largest = largest_along(np.real(x), axis)
     return np.where(np.isfinite(largest), largest, largest.dtype.type(0.0))[()]
 
 
@@ -139,7 +139,7 @@ def _weights_slope(t: Any, out: Any, axis: tuple[int, ...]) -> Any:
 
 
 def _proportions(x: Any, axis: tuple[int, ...]) -> Any:
-    largest = np.max(np.real(x) * 1.0, axis, keepdims=True, initial=-np.inf)
+    largest = largest_along(np.real(x), axis)
     out = np.exp(x - np.where(largest > -np.inf, largest, largest.dtype.type(0)))
     total = add_along(out, axis, keepdims=True)
     return out / np.where(largest == np.inf, total.dtype.type(1), total)

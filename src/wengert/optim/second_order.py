@@ -115,7 +115,7 @@ class GaussNewton(TreeOptimizer):
     def step(self, closure: Callable[..., Any] | None = None) -> float:
         """One step that decreases the loss; `closure` has the residuals as a function of the parameters.
 
-        Returns the loss before. The parameters do not change if no step decreases it.
+        Returns the loss before. The parameters do not change if no step decreases it by more than rounding.
         """
         refuse_traced(self)
         residuals, settings = self.on_vectors(require_function(self, closure)), self.param_groups[0]
@@ -126,10 +126,13 @@ class GaussNewton(TreeOptimizer):
         curvature = gauss_newton_operator(residuals, x, self.loss)
         before, damping = float(value), settings["damping"]
         tolerance = 1e-6 * float(np.linalg.norm(gradient))
+        rounding = 16.0 * abs(before) * float(np.finfo(gradient.dtype).eps)
         for _ in range(20):
             damped = lambda v, damping=damping: curvature @ v + v.dtype.type(damping) * v
             d = conjugate_gradients(damped, -gradient, tolerance, int(settings["max_cg"]))
             expected = -float(gradient @ d) - 0.5 * float(d @ (curvature @ d))
+            if 0.0 < expected <= rounding:
+                break  # what would be seen is rounding, by which the damping must not change
             after = float(bottom_array(total(x + d)))
             gain = (before - after) / expected if expected > 0 else 0.0
             if gain > 0.0:

@@ -82,8 +82,9 @@ def add_along(x: Any, axis: tuple[int, ...], keepdims: bool = False) -> Any:
 
 
 def largest_along(x: Any, axis: tuple[int, ...]) -> Any:
-    """The largest numbers along axes, which remain with length one; -inf where there are none."""
+    """The largest numbers along axes, which remain with length one, as floats; -inf where there are none."""
     if not has_short_rows(x, axis):
+        x = x if x.dtype.kind == "f" else x * 1.0  # integers have no infinity
         return np.maximum.reduce(x, axis, keepdims=True, initial=-np.inf)
     return _fold(np.maximum, np.maximum(x[..., 0], -np.inf), x, keepdims=True)
 

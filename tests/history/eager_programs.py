@@ -67,6 +67,25 @@ def choices(n, rng):
 
 
 @program
+def compiled_layer(n, rng):
+    """A compiled function whose sums native code adds in its own order, between eager operations."""
+    rows = max(n // 40, 2)
+    layer = wg.compile(lambda x, w: np.tanh(np.sum(x[:, :, None] * w, axis=1)))
+
+    def f(x, w):
+        return (np.sin(layer(x * 1.5, w)) ** 2).sum() + layer(x, w * 0.5).mean()
+
+    return f, [rng.normal(size=(rows, 40)), rng.normal(size=(40, 5)) / 6]
+
+
+@program
+def lstm(n, rng):
+    steps, batch, size = 7, max(n // 400, 1), 12
+    model = nn.LSTM(size, 9, rng=1, dtype=np.float64)
+    return lambda x: (model(np.tanh(x))[0] ** 2).mean(), [rng.normal(size=(steps, batch, size))]
+
+
+@program
 def softmax_cross_entropy(n, rng):
     classes = 10
     x, w = rng.normal(size=(max(n // 20, 4), 20)), rng.normal(size=(20, classes))

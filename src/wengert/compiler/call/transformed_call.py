@@ -21,8 +21,9 @@ from wengert.control.values import is_smooth
 from wengert.core import machine, native
 from wengert.core.array import Array
 from wengert.core.axis_names import name_of_level
+from wengert.core.definition import Definition
 from wengert.core.levels import find_own, is_own, payloads, strip_level
-from wengert.core.primitive import Primitive
+from wengert.core.primitive import SHAPED, Primitive
 from wengert.core.tree import Structure, flatten
 from wengert.graph.graph import Graph, is_traced
 from wengert.graph.ir import Node, is_a
@@ -195,13 +196,12 @@ class CompiledGradient(ArrayHolder):
         """The cotangents of the live operands."""
         if any(isinstance(v, Array) for v in (*t, *operands)):
             return pull_call(self.call, t, operands, self.live)
-        pulled, live = self.pulled, self.live
-        return self.run_backward(
-            t,
-            operands,
-            lambda given: self.call.signature.derive(
-                "backward pass", (live, given), lambda _: make_backward(pulled.backward, given)
-            ),
+        return self.run_backward(t, operands, self.backward_function)
+
+    def backward_function(self, given: Live) -> Callable[..., Any]:
+        """The compiled function for the cotangents that are given."""
+        return self.call.signature.derive(
+            "backward pass", (self.live, given), lambda _: make_backward(self.pulled.backward, given)
         )
 
     def pull_first(self, t: Any, operands: Sequence[Any]) -> Sequence[Any]:
@@ -219,14 +219,48 @@ class CompiledGradient(ArrayHolder):
         return [next(found) if alive else None for alive in self.live]
 
     def with_arrays(self, arrays: Sequence[Any]) -> ArrayHolder:
-        return InlinedGradient(self.call, self.pulled, self.live, arrays)
+        return TracedGradient(self.call, self.pulled, self.live, arrays)
 
 
-class InlinedGradient(CompiledGradient):
-    """The same pass as a part of a larger trace: its operations run one by one, on symbols."""
+class TracedGradient(CompiledGradient):
+    """The same pass in the trace of a tape: one operation, whose compiled function has the bits that it has alone."""
 
     def pull_through(self, t: Sequence[Any], operands: Sequence[Any]) -> Sequence[Any]:
-        return self.run_backward(t, operands, lambda given: make_backward(self.pulled.backward, given))
+        return self.run_backward(t, operands, lambda given: TracedBackward(self, given))
+
+
+class TracedBackward:
+    """The compiled backward pass of a gradient, on arrays or symbols; Python's numbers are parameters of it."""
+
+    def __init__(self, gradient: CompiledGradient, given: Live):
+        self.function, self.graph = gradient.backward_function(given), gradient.pulled.backward
+
+    def __call__(self, *x: Any) -> Sequence[Any]:
+        is_number = [not isinstance(v, SHAPED) for v in x]
+        numbers = tuple([v if fixed else None for v, fixed in zip(x, is_number, strict=True)])
+        arrays = [v for v, fixed in zip(x, is_number, strict=True) if not fixed]
+        found: Sequence[Any] = BACKWARD_PASS.op(*arrays, backward=self, numbers=numbers)
+        return found
+
+    def run(self, x: Sequence[Any], numbers: Sequence[Any]) -> tuple[Any, ...]:
+        """The cotangents, with these numbers between the arrays."""
+        rest = iter(x)
+        return tuple(self.function(*[next(rest) if v is None else v for v in numbers]))
+
+
+BACKWARD_PASS = Primitive(
+    Definition(
+        name="backward pass",
+        impl=lambda *x, backward, numbers: backward.run(x, numbers),
+        kind="general",
+        inputs=("*x",),
+        takes_params=True,
+        outputs=0,
+        spec=lambda *_, backward, numbers: tuple([node.spec for node in backward.graph.outputs]),
+        vjp=lambda t, x, backward, numbers: None,
+    )
+)
+"""The backward pass of a compiled function in the trace of a tape."""
 
 
 def residual_inputs(pulled: Pulled) -> Sequence[Node]:

@@ -106,6 +106,21 @@ def test_steps_that_wait_for_all_elements_or_for_neighbours_stay_a_loop(f):
     assert loops(f, C, X) == 1
 
 
+def test_steps_that_run_in_registers_are_not_written_out():
+    """They may end early, and their code is short."""
+
+    def escape(c, x):
+        y, steps = 0.0 * x, 0.0 * x
+        for _ in range(30):
+            stays = y * y <= 4.0
+            y, steps = np.where(stays, y * y + x, y), np.where(stays, steps + 1.0, steps)
+        return steps
+
+    f = wg.compile(escape)
+    assert f.report(C, X).operations < 10
+    np.testing.assert_array_equal(f(C, X), escape(C, X))
+
+
 def test_small_and_long_loops_stay_loops():
     assert loops(horner, C, X[:10]) == 1
     with machine.using(max_operations_of_written_out_loops=30):

@@ -47,9 +47,8 @@ ITERATED = Primitive(
 
 def iterate_elements(graph: Graph, prepare_body: Callable[[Graph], Graph]) -> Graph:
     """Replace loops whose steps are elementwise; `prepare_body` gives a body as it is scheduled."""
-    loops = [node for node in graph.operations if node.primitive is LOOP]
-    bodies = {node: prepare_body(node.params["body"]) for node in loops if has_only_states(node)}
-    found: dict[Node, Graph] = {node: body for node, body in bodies.items() if is_elementwise(node, body)}
+    loops = [node for node in graph.operations if runs_in_registers(node, prepare_body)]
+    found: dict[Node, Graph] = {node: prepare_body(node.params["body"]) for node in loops}
     if not found:
         return graph
 
@@ -62,6 +61,11 @@ def iterate_elements(graph: Graph, prepare_body: Callable[[Graph], Graph]) -> Gr
         return make_operation(ITERATED, loop.args, body=body, shape=loop.params["shape"], **node.params)
 
     return rebuild(graph, rule)
+
+
+def runs_in_registers(node: Operation, prepare_body: Callable[[Graph], Graph]) -> bool:
+    """Whether an operation is a loop that is replaced: no step of it reads or writes memory."""
+    return node.primitive is LOOP and has_only_states(node) and is_elementwise(node, prepare_body(node.params["body"]))
 
 
 def has_only_states(node: Operation) -> bool:

@@ -39,7 +39,9 @@ def prepare(graph: Graph, rolls: bool = True) -> Graph:
     Loops that read and write large arrays at every step are written out.
     """
     whole = drop_factors(inline_calls(graph))
-    optimised = run_until_stable(write_out_loops(roll(whole) if rolls else whole), REWRITES)
+    rolled = run_until_stable(roll(whole) if rolls else whole, REWRITES)
+    written = write_out_loops(rolled, prepare_body)
+    optimised = rolled if written is rolled else run_until_stable(written, REWRITES)
     expanded = expand(share_exponentials(block_attention(stack_columns(optimised))))
     expanded = transpose_constants(roll_factors(select_values(sort_values(expanded))))
     tidy = expanded if expanded.outputs == optimised.outputs else run_until_stable(expanded, TIDY)

@@ -8,9 +8,10 @@ its derivative, are computed where that needs them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 
 from wengert.compiler.forms.classify import Form, form_of
+from wengert.compiler.forms.iterations import runs_in_registers
 from wengert.control.loop import LOOP, Shape
 from wengert.core import machine
 from wengert.core.aspects import primitive_of
@@ -32,11 +33,14 @@ APART = (Form.ROUTINE, Form.FALLBACK, Form.LOOP)
 """What is a step of its own, between kernels."""
 
 
-def write_out_loops(graph: Graph) -> Graph:
-    """The graph with the steps of loops in place of the loops, where that saves memory traffic; as many as fit."""
+def write_out_loops(graph: Graph, prepare_body: Callable[[Graph], Graph]) -> Graph:
+    """The graph with the steps of loops in place of the loops, where that saves memory traffic; as many as fit.
+
+    `prepare_body` gives a body as it is scheduled: loops that run in registers have no traffic.
+    """
     left, chosen = machine.current.max_operations_of_written_out_loops, set()
     for node in graph.operations:
-        if node.primitive is LOOP and has_large_elements(node):
+        if node.primitive is LOOP and has_large_elements(node) and not runs_in_registers(node, prepare_body):
             count = node.params["shape"].length * len(node.params["body"].operations)
             if count <= left:
                 left -= count

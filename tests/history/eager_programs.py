@@ -67,6 +67,18 @@ def choices(n, rng):
 
 
 @program
+def inverses(n, rng):
+    x = rng.normal(size=(max(n // 9, 2), 3, 3)) + 3.0 * np.eye(3)
+    return lambda x: (np.linalg.inv(x) @ np.swapaxes(x, 1, 2) * 0.5).sum() + np.linalg.det(x).mean(), [x]
+
+
+@program
+def rotations(n, rng):
+    x = rng.normal(size=(max(n // 16, 2), 4, 4))
+    return lambda x: (np.linalg.eigh(x + np.swapaxes(x, 1, 2))[0] ** 3).sum(), [x]
+
+
+@program
 def compiled_layer(n, rng):
     """A compiled function whose sums native code adds in its own order, between eager operations."""
     rows = max(n // 40, 2)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import update_wrapper, wraps
+from functools import update_wrapper
 from typing import Any
 
 import numpy as np
 
 from wengert.core import machine, native
 from wengert.core.facts import NO_FACTS, Facts
-from wengert.core.native import LargeCalls, LargeSignatures
+from wengert.core.native import LargeCalls, LargeSignatures, MatrixCalls, StackCalls
 
 
 def for_large_arrays(impl: Callable[..., Any], arity: int, facts: Facts) -> Callable[..., Any]:
@@ -144,7 +144,11 @@ def for_rows(impl: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def for_products(impl: Callable[..., Any]) -> Callable[..., Any]:
-    """The implementation of products of matrices: BLAS runs them, and the next backward pass knows of large ones."""
+    """The implementation of products of matrices.
+
+    BLAS runs them, and the next backward pass knows of large ones; stacks of small ones are native.
+    """
+    calls = StackCalls(impl, "min_matrices_of_native_product")
     ndarray = np.ndarray
     least = 0
 
@@ -155,13 +159,15 @@ def for_products(impl: Callable[..., Any]) -> Callable[..., Any]:
 
     read_record()
 
-    @wraps(impl)
     def run(x: Any, y: Any) -> Any:
-        if x.__class__ is ndarray and x.size >= least:
-            native.met_large = True
+        if x.__class__ is ndarray:
+            if x.ndim > 2 and calls.is_small(x.shape):
+                return calls.run((x, y), {}, lambda: 0)
+            if x.size >= least:
+                native.met_large = True
         return impl(x, y)
 
-    return run
+    return attach(run, impl, calls)
 
 
 def for_sorting(impl: Callable[..., Any]) -> Callable[..., Any]:
@@ -214,35 +220,26 @@ def for_keys(impl: Callable[..., Any], size: Callable[..., int], facts: Facts = 
     return attach(run, impl, calls)
 
 
-def for_stacks(impl: Callable[..., Any], calls_for_each: int = 0) -> Callable[..., Any]:
-    """The implementation of an operation on matrices, with programs for large stacks of small ones.
+def for_stacks(impl: Callable[..., Any], calls_for_each: int = 0, alone: bool = False) -> Callable[..., Any]:
+    """The implementation of an operation on matrices, with programs for stacks, and for large matrices.
 
-    The larger one of the first two operands decides: a small matrix may have many right-hand sides. If the
-    implementation runs one matrix after the other, `calls_for_each` is the number of calls in Python that each takes.
+    `MatrixCalls` says what the others are.
     """
-    calls = LargeSignatures(impl, is_exact=False)
+    calls = MatrixCalls(impl, calls_for_each, alone)
     ndarray = np.ndarray
-    least = each = some = most = noted = 0
+    some = noted = 0
 
     @machine.on_change
     def read_record() -> None:
-        nonlocal least, each, some, most, noted
-        now = machine.current
-        least, most = now.min_elements_of_native_stack, now.max_rows_of_native_stack
-        noted = now.min_elements_of_native_function
-        each = calls_for_each * now.elements_of_lapack_call
-        some = least // (1 + each)
+        nonlocal some, noted
+        some, noted = calls.some, machine.current.min_elements_of_native_function
 
     read_record()
 
     def run(x: Any, *others: Any, **params: Any) -> Any:
-        if x.__class__ is ndarray and (x.size >= some or others and others[0].size >= some) and x.shape[-1] <= most:
-            largest = others[0] if others and others[0].size > x.size else x
-            size = largest.size
-            if each and size and largest.ndim > 2:
-                size += each * (size // (largest.shape[-2] * largest.shape[-1]))
-            if size >= least:
-                return calls.run((x, *others), params, lambda: 0)
+        has_some = x.__class__ is ndarray and (x.size >= some or others and others[0].size >= some)
+        if has_some and (calls.is_small(x.shape) or calls.is_large(x, others)):
+            return calls.run((x, *others), params, lambda: 0)
         if x.size >= noted:
             native.met_large = True
         return impl(x, *others, **params)

@@ -235,3 +235,65 @@ class LargeSignatures:
                 self.spent.clear()
             spent = self.spent[key] = min(spent + nanoseconds(), now.nanoseconds_before_kernel)
         return spent >= now.nanoseconds_before_kernel
+
+
+class StackCalls(LargeSignatures):
+    """The calls of an operation on matrices, which are native from the first one on, or never.
+
+    Stacks of small matrices have one program for all lengths, if they are long enough: `fewest` is the field of the
+    record that says from how many matrices on.
+    """
+
+    __slots__ = ("count", "fewest", "rows")
+
+    def __init__(self, impl: Callable[..., Any], fewest: str):
+        super().__init__(impl, is_exact=False)
+        self.fewest = fewest
+        machine.on_change(self.read_record)
+        self.read_record()
+
+    def read_record(self) -> None:
+        """Read the sizes of the machine record."""
+        self.count, self.rows = getattr(machine.current, self.fewest), machine.current.max_order_of_small_matrix
+
+    def is_small(self, shape: tuple[int, ...]) -> bool:
+        """Whether an operand is a stack of small matrices that is long enough."""
+        return len(shape) > 2 and max(shape[-2:]) <= self.rows and math.prod(shape[:-2]) >= self.count
+
+    def is_large(self, x: np.ndarray, others: Sequence[np.ndarray]) -> bool:  # noqa: ARG002  # as below
+        """Whether a program for the shapes of these operands pays."""
+        return False
+
+
+class MatrixCalls(StackCalls):
+    """The same for an operation that also has programs for shapes: for large stacks, and for many right-hand sides.
+
+    The larger one of the first two operands decides: a small matrix may have many right-hand sides. If the
+    implementation runs one matrix after the other, `calls_for_each` is the number of calls in Python that each takes.
+    With `alone`, one large matrix has a program, too. Calls with fewer elements than `some` have none.
+    """
+
+    __slots__ = ("alone", "calls_for_each", "each", "factored", "least", "most", "some")
+
+    def __init__(self, impl: Callable[..., Any], calls_for_each: int, alone: bool):
+        self.calls_for_each, self.alone = calls_for_each, alone
+        super().__init__(impl, "min_matrices_of_native_stack")
+
+    def read_record(self) -> None:
+        super().read_record()
+        now = machine.current
+        self.least, self.most = now.min_elements_of_native_stack, now.max_rows_of_native_stack
+        self.factored = now.min_elements_of_native_factors
+        self.each = self.calls_for_each * now.elements_of_lapack_call
+        self.some = min(self.count, self.least // (1 + self.each), self.factored)
+
+    def is_large(self, x: np.ndarray, others: Sequence[np.ndarray]) -> bool:
+        if self.alone and x.ndim == 2 and x.size >= self.factored:
+            return True
+        if x.shape[-1] > self.most:
+            return False
+        largest = others[0] if others and others[0].size > x.size else x
+        size = largest.size
+        if self.each and size and largest.ndim > 2:
+            size += self.each * (size // (largest.shape[-2] * largest.shape[-1]))
+        return size >= self.least

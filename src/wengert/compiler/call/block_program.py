@@ -1,15 +1,16 @@
-"""Programs on blocks: elementwise operations on arrays of any size, compiled once.
+"""Programs on blocks: elementwise operations on arrays of any size, and stacks of any length, compiled once.
 
 A program has the shapes of its inputs. This one has blocks of some elements, and a function around it runs it on the
-blocks of long rows, on all cores. The last block of a row is moved back to end with the row: some elements are computed
-twice, with equal values. So one program serves all sizes from a block on, and results do not depend on threads.
+blocks of long rows, on all cores. The elements may be small matrices. The last block of a row is moved back to end with
+the row: some elements are computed twice, with equal values. So one program serves all sizes from a block on, and
+results do not depend on threads.
 """
 
 from __future__ import annotations
 
 import ctypes
 from array import array
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -36,13 +37,15 @@ _Run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)  # other threads of Python run me
 class BlockProgram:
     """A program on blocks.
 
-    Inputs and outputs of the graph have the shape of a block. An input without axes is one number for each row, or for
-    all of them; an output without axes is one number for each block.
+    Inputs and outputs of the graph have the first axis of a block. An input without axes is one number for each row, or
+    for all of them; an output without axes is one number for each block. All blocks read the inputs with the numbers
+    `whole` as they are. To compute an element takes about so many scalar `operations`.
     """
 
-    def __init__(self, graph: Graph, name: str, block: int):
+    def __init__(self, graph: Graph, name: str, block: int, whole: Collection[int] = (), operations: int = 0):
+        callers = write_callers(graph, block, whole, operations or machine.current.operations_of_block_element)
         with LOCK:
-            self.program = load_or_compile(graph, None, name, callers=write_callers(graph, block))
+            self.program = load_or_compile(graph, None, name, callers=callers)
         self.run = _Run(self.program.loaded.address(RUN_BLOCKS))
         self.is_native = self.program.build.program.is_native
         self.results = [spec.dtype for spec in self.program.build.program.outputs]
@@ -91,7 +94,7 @@ def block_spec(dtype: np.dtype, is_row: bool, block: int) -> Spec:
     return Spec((block,) if is_row else (), dtype)
 
 
-def write_callers(graph: Graph, block: int) -> str:
+def write_callers(graph: Graph, block: int, whole: Collection[int], operations: int) -> str:
     """The LLVM text of the functions that run a program on all blocks: of one thread, and of all."""
     inputs, outputs = graph.inputs, graph.outputs
     nodes: list[Node] = [*inputs, *outputs]
@@ -112,12 +115,12 @@ def write_callers(graph: Graph, block: int) -> str:
         if not node.shape and group == "%outputs":
             within.append(f"  %offset.{k} = mul i64 %block, {node.dtype.itemsize}")
         else:
-            index = "%start" if node.shape else "0"
+            index, itemsize = ("%start", node.nbytes // block) if node.shape and k not in whole else ("0", 0)
             within += [
                 f"  %outer.offset.{k} = mul i64 %outer, %outer.step.{k}",
                 f"  %inner.offset.{k} = mul i64 %inner, %inner.step.{k}",
                 f"  %row.{k} = add i64 %outer.offset.{k}, %inner.offset.{k}",
-                f"  %in.row.{k} = mul i64 {index}, {node.dtype.itemsize}",
+                f"  %in.row.{k} = mul i64 {index}, {itemsize}",
                 f"  %offset.{k} = add i64 %row.{k}, %in.row.{k}",
             ]
         within += [
@@ -189,7 +192,7 @@ entry:
   %rows = mul i64 %outers, %inners
   %all = mul i64 %rows, %blocks
   %size = mul i64 %rows, %length
-  %work = mul i64 %size, {machine.current.operations_of_block_element}
+  %work = mul i64 %size, {operations}
   call void @wengert.parallel(ptr @run_part, ptr %table, i64 %all, i64 1, i64 %work)
   ret void
 }}

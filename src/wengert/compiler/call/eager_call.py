@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler import aspects as aspects  # fills in the native code of operations
+from wengert.compiler.call.eager_stacks import run_blocks
 from wengert.compiler.entry.entry_signature import EntrySignature
 from wengert.compiler.entry.entry_values import Argument
 from wengert.compiler.forms.lowering import (
     FLOATS,
-    Alternatives,
     Gather,
     Reduction,
     Routine,
@@ -23,10 +23,11 @@ from wengert.compiler.forms.lowering import (
     lowering,
 )
 from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
+from wengert.compiler.routines.triangular_panels import is_factored_in_blocks
 from wengert.compiler.schedule.gather import INDEX_DTYPES
 from wengert.core import machine
 from wengert.core.aspects import primitive_of
-from wengert.core.native import LargeSignatures, native_call
+from wengert.core.native import LargeSignatures, StackCalls, native_call
 from wengert.core.primitive import OUTPUT, TABLE, Primitive, plain_impl
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
@@ -204,9 +205,22 @@ def all_finite(out: Any) -> bool:
     return math.isfinite(out) if not out.ndim else bool(np.isfinite(out).all())
 
 
-def run_stack(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
-    """The result of an operation on small matrices. Transposed matrices are read as they are."""
-    return run_program(primitive, operands, params, find_layout) if are_floats(operands) else None
+def run_stack(calls: StackCalls, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
+    """The result of an operation on matrices. Transposed matrices are read as they are.
+
+    One that is not small is factored natively where the program does not call LAPACK.
+    """
+    first, *others = operands
+    if calls.primitive is None or not are_floats(operands):
+        return None
+    if calls.is_small(first.shape):
+        found = run_blocks(calls.primitive, operands, params)
+        if found is not None:
+            return found
+    is_alone = first.ndim == 2 and first.shape[-1] > machine.current.max_rows_of_native_stack
+    if not calls.is_large(first, others) or (is_alone and not is_factored_in_blocks(first.dtype, first.shape[-1])):
+        return None
+    return run_program(calls.primitive, operands, params, find_layout)
 
 
 def run_at_key(primitive: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any]) -> Any:
@@ -243,12 +257,13 @@ for operation in (
     native_call.enter(partial(run_alone, primitive_of(operation)), operation)
 
 for primitive in TABLE.values():
-    if isinstance(getattr(primitive.impl, "large_calls", None), LargeSignatures):
+    calls = getattr(primitive.impl, "large_calls", None)
+    if isinstance(calls, LargeSignatures):
         native_code = lowering.of(primitive)
         if isinstance(native_code, Gather | Scatter):
             native_call.enter(partial(run_at_key, primitive), primitive)
-        elif isinstance(native_code, Alternatives):
-            native_call.enter(partial(run_stack, primitive), primitive)
+        elif isinstance(calls, StackCalls):
+            native_call.enter(partial(run_stack, calls), primitive)
         elif isinstance(native_code, Routine):
             native_call.enter(partial(run_alone, primitive), primitive)
         elif isinstance(native_code, Reduction) or expansion.of(primitive) is not None:

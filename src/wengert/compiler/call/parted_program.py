@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler import aspects as aspects  # fills in the native code of operations
+from wengert.compiler.call.eager_stacks import is_native_stack, write_out
 from wengert.compiler.call.exact_parts import has_one_rounding, is_native_function
 from wengert.compiler.entry.entry_signature import EntrySignature
 from wengert.compiler.entry.entry_values import Argument
@@ -112,6 +113,8 @@ class StagedGraph:
         if has_one_rounding(node):
             strides = self.strides[node]
             return strides is None or is_dense(out.shape, strides, out.itemsize)
+        if is_native_stack(node):
+            return self.strides[node] is None
         same = node.spec.__class__ is Spec and node.shape != () and is_native_function(node, node.size)
         return same and all(self.strides.get(x) is None for x in (node, *node.args))
 
@@ -227,7 +230,7 @@ class NativePart:
 
         for node in nodes:
             assert isinstance(node, Operation)
-            new[node] = node.with_args([node_of(a) for a in node.args])
+            new[node] = write_out(node.with_args([node_of(a) for a in node.args]))
         wanted = parts.find_read()
         self.outputs = [node for node in nodes if node in wanted]
         laid = [as_stored(new[node], parts.strides[node]) for node in self.outputs]

@@ -62,6 +62,16 @@ class OrderFields(CostFields, DeviceOrderFields, RoutineOrderFields):
     """Elements of the last array of a key at which a program adds, from the first call on: a millisecond in NumPy."""
     min_elements_of_native_stack: int = 1 << 14
     """The same for operations on stacks of small matrices, with what Python takes to call LAPACK: milliseconds."""
+    min_matrices_of_native_stack: int = 32
+    """Matrices of a stack from which a program that serves all lengths computes functions of small ones, such as
+    inverses: in a third to a fiftieth of the time of LAPACK. It takes some tens of milliseconds once to compile.
+    """
+    min_matrices_of_native_product: int = 128
+    """The same for their products, for which BLAS takes three times as long; a call takes as long as some fifty."""
+    min_elements_of_native_factors: int = 1 << 13
+    """Elements of one matrix that native code factors, from the first call on, in a fifth to a half of the time of
+    LAPACK. There is a program for each order, which takes a tenth of a second once to compile.
+    """
     max_rows_of_native_stack: int = 32
     """Rows of the matrices of such stacks: LAPACK is as fast for larger ones."""
     elements_of_lapack_call: int = 192

@@ -113,5 +113,7 @@ class WarmFields:
     """Elements of the shortest block, for short rows; a block is a quarter of the next longer one."""
     elements_of_block_call: int = 24
     """Elements that take as long as the call of a block."""
+    matrices_of_block: int = 32
+    """Matrices of a block of a stack: two to four vectors of them run at once."""
     operations_of_block_element: int = 24
     """Scalar operations of one element, as threads see them; most programs have a mathematical function."""

@@ -90,7 +90,7 @@ def _pull_push_factor(t: Any, x: Any, y: Any, out: Any) -> Any:
 
 _cholesky_pull: Callable = general(
     "cholesky_pull",
-    for_stacks(pull_by_formula, calls_for_each=2),
+    for_stacks(pull_by_formula, calls_for_each=2, alone=True),
     lambda t, y: _cholesky_push(t, y),
     _pull_factor,
     jvps=(lambda t, y: _cholesky_pull(t, y), _pull_push_factor),
@@ -105,7 +105,7 @@ _cholesky_pull: Callable = general(
 )
 _cholesky = general(
     "cholesky",
-    for_stacks(np.linalg.cholesky),
+    for_stacks(np.linalg.cholesky, alone=True),
     lambda t, out: _cholesky_pull(t, out),
     jvps=(_cholesky_push,),
     batch=keep_params,

@@ -77,7 +77,7 @@ _NONE = np.empty((0, 3))
 
 factored = nondifferentiable(
     "factored",
-    _factor_impl,
+    for_stacks(_factor_impl, alone=True),
     takes_params=True,
     batch=keep_params,
     spec=lambda x: Spec((*x.shape[:-2], x.shape[-1] + 1, x.shape[-1]), factor_dtype(x.dtype)),

@@ -100,13 +100,15 @@ def measure(row: Row, trees: dict[str, Tree], rounds: int) -> dict[str, float]:
 
 
 def rows_of(options: argparse.Namespace) -> list[Row]:
-    """What is measured: each workload by the face that it is about, those of eager code by tensors."""
+    """What is measured: each workload by the face that it is about, those of eager code by tensors; else families."""
     rows: dict[Row, None] = {}
-    for group, names in GROUPS.items():
-        for name in names if getattr(options, group) else options.workload if group == "families" else ():
-            workload = EVERY_WORKLOAD[name]
-            subject = EAGER if group == "eager" else workload.subject
-            rows |= {(name, size, subject): None for size in workload.sizes if size in options.size}
+    groups = [group for group in GROUPS if getattr(options, group)] or ["families"]
+    for group in groups:
+        for name in GROUPS[group]:
+            if not options.workload or name in options.workload:
+                workload = EVERY_WORKLOAD[name]
+                subject = EAGER if group == "eager" else workload.subject
+                rows |= {(name, size, subject): None for size in workload.sizes if size in options.size}
     return list(rows)
 
 
@@ -115,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("commit", nargs="?", default="HEAD", help="what to compare with (default: the last commit)")
     for group in GROUPS:
         parser.add_argument(f"--{group}", action="store_true")
-    parser.add_argument("--workload", nargs="+", choices=EVERY_WORKLOAD, default=[])
+    parser.add_argument("--workload", nargs="+", choices=EVERY_WORKLOAD, default=[], help="of these only")
     parser.add_argument("--size", nargs="+", choices=("small", "medium", "large"), default=("small", "medium", "large"))
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)

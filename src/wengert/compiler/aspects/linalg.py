@@ -18,6 +18,7 @@ from wengert.compiler.routines import sparse_products as sparse_routines
 from wengert.compiler.routines import spectral as spectral_routines
 from wengert.compiler.routines import systems as system_routines
 from wengert.compiler.routines.cholesky_pull import CHOLESKY_PULL
+from wengert.compiler.small_matrices.products import SMALL_PRODUCT
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.complex_numbers import angle, imag, real
 from wengert.ops.elementwise.exponential import exp, log
@@ -45,6 +46,7 @@ lowering.enter(Alternatives(small_matrices.DET), systems._det)
 lowering.enter(Alternatives(small_matrices.LOGDET), systems._logdet)
 lowering.enter(Alternatives(small_matrices.DET_SIGN), systems._det_sign)
 lowering.enter(Alternatives(small_matrices.CHOLESKY_PULL, CHOLESKY_PULL), cholesky._cholesky_pull)
+lowering.enter(small_matrices.PRODUCT, SMALL_PRODUCT)
 lowering.enter(routines.FACTORED, systems.factored)
 lowering.enter(routines.LU, factorizations._lu)
 lowering.enter(routines.LU_ORDER, factorizations._lu_order)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wengert.compiler.forms.lowering import MatrixFunction
-from wengert.compiler.small_matrices import eigenvalues, elimination, reflections, triangles
+from wengert.compiler.small_matrices import eigenvalues, elimination, products, reflections, triangles
 from wengert.core import machine
 from wengert.graph.ir import Operation
 
@@ -49,6 +49,11 @@ def complement_flops(node: Operation) -> int:
     return sum(2 * (rows - i) * (rows - i) + 3 * machine.current.operations_of_pivot for i in range(columns))
 
 
+def product_flops(node: Operation) -> int:
+    """Those of all sums."""
+    return 2 * node.shape[-2] * node.shape[-1] * node.args[0].shape[-1]
+
+
 def eigh_flops(node: Operation) -> int:
     """Those of the reduction, and of sweeps, which are a loop."""
     n = order(node)
@@ -89,6 +94,7 @@ COMPLEMENT = MatrixFunction(reflections.write_complement, complement_flops)
 INDEPENDENT = MatrixFunction(
     reflections.write_independent, lambda node: 3 * order(node) ** 2, in_double=False, may_fail=ALWAYS
 )
+PRODUCT = MatrixFunction(products.write_small_product, product_flops, operands=2, in_double=False)
 EIGH = MatrixFunction(
     eigenvalues.write_eigh,
     eigh_flops,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from wengert.compiler import aspects as aspects  # fills in the native code of operations
 from wengert.compiler.call.block_program import BlockProgram, can_run_blocks
 from wengert.compiler.forms.lowering import FLOATS, MatrixFunction, native_code
+from wengert.compiler.small_matrices.products import SMALL_PRODUCT
 from wengert.core import machine
 from wengert.core.aspects import primitive_of
 from wengert.core.native import StackCalls
@@ -24,7 +24,7 @@ from wengert.graph.graph import Graph
 from wengert.graph.ir import Input, Node, Operation, make_operation
 from wengert.modes.symbolic import Symbol
 from wengert.ops.contraction.products import matmul
-from wengert.ops.elementwise.arithmetic import add, subtract
+from wengert.ops.elementwise.arithmetic import subtract
 from wengert.ops.reductions.sums import _sum
 from wengert.ops.shape.reshaping import transpose
 
@@ -162,8 +162,7 @@ def kernel_of(
     node = make_operation(primitive, args, **dict(params))
     if not has_small_matrices(node):
         return None
-    operations = count_operations(node) // block
-    node = write_out(node)
+    node = without_context(node)
     specs = [node.spec] if node.spec.__class__ is Spec else list(node.spec)
     outputs: list[Node] = [node]
     if node.spec.__class__ is not Spec:
@@ -172,34 +171,22 @@ def kernel_of(
         zeros = make_operation(primitive_of(subtract), [node, node])  # NaN if it is not finite
         outputs.append(make_operation(primitive_of(_sum), [zeros], axis=(0, 1, 2), keepdims=False))
     whole = [k for k, given in enumerate(operands) if given.whole]
-    kernel = BlockProgram(Graph(inputs, outputs), primitive.name, block, whole, operations)
+    kernel = BlockProgram(Graph(inputs, outputs), primitive.name, block, whole, operations_of_matrix(node))
     return (kernel, specs) if kernel.is_native else None
 
 
+def without_context(node: Operation) -> Operation:
+    """An operation whose bits do not depend on what is around it, for a product of matrices."""
+    return make_operation(SMALL_PRODUCT, node.args) if node.primitive is MATMUL else node
+
+
 def has_small_matrices(node: Operation) -> bool:
-    """Whether native code has all elements of a matrix at once, or writes out the sums of a product."""
-    if node.primitive is MATMUL:
-        now = machine.current
-        most = min(now.max_order_of_small_matrix, now.max_unrolled_terms)
-        return all(a.ndim >= 2 and max(a.shape[-2:]) <= most for a in node.args)
-    return isinstance(native_code(node), MatrixFunction)
+    """Whether native code has all elements of a matrix at once."""
+    return isinstance(native_code(without_context(node)), MatrixFunction)
 
 
-def write_out(node: Operation) -> Operation:
-    """An operation whose bits do not depend on what is around it: a product as a sum of products of elements."""
-    if node.primitive is not MATMUL:
-        return node
-    x, y = map(Symbol, node.args)
-    terms = [x[..., k : k + 1] * y[..., k : k + 1, :] for k in range(x.shape[-1])]
-    total: Symbol = reduce(add, terms)
-    found = total.node
-    assert isinstance(found, Operation)
-    return found
-
-
-def count_operations(node: Operation) -> int:
-    """The scalar operations of a node, roughly."""
+def operations_of_matrix(node: Operation) -> int:
+    """The scalar operations for one matrix, roughly."""
     function = native_code(node)
-    if isinstance(function, MatrixFunction):
-        return function.flops(node) * (node.args[0].size // max(math.prod(node.args[0].shape[-2:]), 1))
-    return 2 * node.size * node.args[0].shape[-1]
+    assert isinstance(function, MatrixFunction)
+    return function.flops(node)

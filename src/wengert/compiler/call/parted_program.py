@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler import aspects as aspects  # fills in the native code of operations
-from wengert.compiler.call.eager_stacks import is_native_stack, write_out
+from wengert.compiler.call.eager_stacks import is_native_stack, without_context
 from wengert.compiler.call.exact_parts import has_one_rounding, is_native_function
 from wengert.compiler.entry.entry_signature import EntrySignature
 from wengert.compiler.entry.entry_values import Argument
@@ -230,7 +230,7 @@ class NativePart:
 
         for node in nodes:
             assert isinstance(node, Operation)
-            new[node] = write_out(node.with_args([node_of(a) for a in node.args]))
+            new[node] = without_context(node.with_args([node_of(a) for a in node.args]))
         wanted = parts.find_read()
         self.outputs = [node for node in nodes if node in wanted]
         laid = [as_stored(new[node], parts.strides[node]) for node in self.outputs]

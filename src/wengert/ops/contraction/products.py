@@ -45,7 +45,7 @@ def _matmul_x(t: Any, x_spec: Any, y: Any) -> Any:
     if ndim == 2:
         stack = (*range(y.ndim - 2), y.ndim - 1)
         return tensordot(t, y, (stack, stack))  # sums over the stack as it multiplies
-    return t @ y.swapaxes(-1, -2)
+    return matmul(t, y.swapaxes(-1, -2))
 
 
 def _matmul_y(t: Any, x: Any, y_spec: Any) -> Any:
@@ -58,7 +58,7 @@ def _matmul_y(t: Any, x: Any, y_spec: Any) -> Any:
         return t.reshape(t.size) @ _rows(x)
     if ndim == 2:
         return _rows(x).T @ _rows(t)
-    return x.swapaxes(-1, -2) @ t
+    return matmul(x.swapaxes(-1, -2), t)
 
 
 def _rows(x: Any) -> Any:

@@ -14,6 +14,7 @@ from wengert.core.large_arrays import for_stacks
 from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
+from wengert.ops.contraction.products import matmul
 from wengert.ops.linear_algebra.triangular import (
     _POSITIVE,
     _refuse_not_finite,
@@ -57,7 +58,7 @@ def pull_by_formula(t: Any, factor: Any) -> Any:
     # From dA = dL L^H + L dL^H: L^-1 dA L^-H = M is Hermitian and dL = L halved(M). The transpose of that, for a
     # cotangent g = conj(t) of L, is S = L^-H (P + P^H) L^-1 / 2 with P = halved(L^H g); an element below the diagonal
     # stands for two of A.
-    p = _halve(adjoint(tril(factor)) @ conjugate(t))
+    p = _halve(matmul(adjoint(tril(factor)), conjugate(t)))
     return _halve(conjugate(_between_inverses(p + adjoint(p), factor)))
 
 
@@ -69,22 +70,22 @@ def _inner(x: Any, factor: Any) -> Any:
 
 
 def _cholesky_push(t: Any, out: Any) -> Any:
-    return tril(out) @ _halve(_inner(t, out))
+    return matmul(tril(out), _halve(_inner(t, out)))
 
 
 def _pull_factor(t: Any, x: Any, y: Any) -> Any:
     # The cotangent t of the result gives that of <L halved(M), x> with M = L^-1 T L^-H, in which L occurs three times.
     lower, m = tril(y), _inner(t, y)
-    q = _halve(transpose_matrix(lower) @ x)
-    turned = triangular_solution(y, (q + adjoint(q)) @ transpose_matrix(m), True, 1)
-    return tril(x @ transpose_matrix(_halve(m)) - turned)
+    q = _halve(matmul(transpose_matrix(lower), x))
+    turned = triangular_solution(y, matmul(q + adjoint(q), transpose_matrix(m)), True, 1)
+    return tril(matmul(x, transpose_matrix(_halve(m))) - turned)
 
 
 def _pull_push_factor(t: Any, x: Any, y: Any, out: Any) -> Any:
     # With S = conj(out + out^H): dS = L^-H (dP + dP^H) L^-1 - L^-H dL^H S - S dL L^-1.
     moved, s = tril(t), conjugate(out + adjoint(out))
-    p = _halve(adjoint(moved) @ conjugate(x))
-    side = transpose_matrix(triangular_solution(y, transpose_matrix(s @ moved), True, 1))
+    p = _halve(matmul(adjoint(moved), conjugate(x)))
+    side = transpose_matrix(triangular_solution(y, transpose_matrix(matmul(s, moved)), True, 1))
     return _halve(conjugate(_between_inverses(p + adjoint(p), y) - side - adjoint(side)))
 
 

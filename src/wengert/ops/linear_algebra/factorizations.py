@@ -17,6 +17,7 @@ from wengert.core.large_arrays import for_stacks
 from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
+from wengert.ops.contraction.products import matmul
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.complex_numbers import real
 from wengert.ops.elementwise.predicates import equal
@@ -237,7 +238,7 @@ def _refuse_dependent(r: Any) -> Any:
 
 _independent = nondifferentiable(
     "independent",
-    _refuse_dependent,
+    for_stacks(_refuse_dependent),
     takes_params=True,
     batch=keep_params,
     spec=lambda x: Spec((*x.shape[:-2], 1, 1), factor_dtype(x.dtype)),
@@ -261,12 +262,12 @@ def _qr_rule(t: Any, out: Any, x_spec: Any) -> Any:
     q_t = q_t * _independent(r[..., :k])
     if more:
         r, beside, r_t, beside_t = r[..., :k], r[..., k:], r_t[..., :k], r_t[..., k:]
-        q_t = q_t + q @ (beside @ adjoint(beside_t))
-    y = triu(r_t) @ adjoint(r) - adjoint(q) @ q_t
+        q_t = q_t + matmul(q, matmul(beside, adjoint(beside_t)))
+    y = matmul(triu(r_t), adjoint(r)) - matmul(adjoint(q), q_t)
     upper = triu(y, 1)
-    n = q_t + q @ (upper + adjoint(upper) + _real_diagonal(y))
+    n = q_t + matmul(q, upper + adjoint(upper) + _real_diagonal(y))
     pulled = adjoint(triangular_solution(r, adjoint(n), False))
-    return conjugate(concatenate([pulled, q @ beside_t], -1) if more else pulled)
+    return conjugate(concatenate([pulled, matmul(q, beside_t)], -1) if more else pulled)
 
 
 def _qr_push(t: Any, out: Any, x_spec: Any) -> Any:
@@ -274,11 +275,11 @@ def _qr_push(t: Any, out: Any, x_spec: Any) -> Any:
     k = r.shape[-2]
     block = r[..., :k]
     n = transpose_matrix(triangular_solution(block, transpose_matrix(t[..., :k] * _independent(block)), False, 1))
-    m = adjoint(q) @ n
+    m = matmul(adjoint(q), n)
     b = triu(m, 1) + adjoint(tril(m, -1)) + _real_diagonal(m)
-    dq, dr = n - q @ b, b @ triu(block)
+    dq, dr = (n - matmul(q, b), matmul(b, triu(block)))
     if r.shape[-1] > k:
-        dr = concatenate([dr, adjoint(dq) @ (q @ r[..., k:]) + adjoint(q) @ t[..., k:]], -1)
+        dr = concatenate([dr, matmul(adjoint(dq), matmul(q, r[..., k:])) + matmul(adjoint(q), t[..., k:])], -1)
     return concatenate([dq, dr], -2 if x_spec.shape[-2] > x_spec.shape[-1] else -1)
 
 

@@ -21,6 +21,7 @@ from wengert.core.large_arrays import for_stacks
 from wengert.core.levels import numpy_of
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
+from wengert.ops.contraction.products import matmul
 from wengert.ops.elementwise.complex_numbers import conj, real
 from wengert.ops.linear_algebra.gauge import (
     as_columns,
@@ -112,8 +113,8 @@ def _eigh_impl(x: Any, UPLO: str) -> Any:
 def _eigh_push(t: Any, out: Any, UPLO: str) -> Any:
     w, v = _real(out[..., 0, :]), out[..., 1:, :]
     warn_of_second_derivative("eigh", "eigenvalues", w)
-    x = adjoint(v) @ from_triangle(t, UPLO) @ v
-    moved = v @ (x * inverse_differences(w))
+    x = matmul(matmul(adjoint(v), from_triangle(t, UPLO)), v)
+    moved = matmul(v, x * inverse_differences(w))
     if v.dtype.kind == "c":
         moved = moved - v * (1j * phase_drift(moved, v))
     return _over(as_columns(_real(_diagonal(x))), moved)
@@ -123,13 +124,15 @@ def _eigh_pull(t: Any, out: Any, UPLO: str) -> Any:
     w, v, t, vectors = _real(out[..., 0, :]), out[..., 1:, :], _real(t[..., 0, :]), t[..., 1:, :]
     if is_absent(vectors):
         warn_of_gauge("eigh", "eigenvalues", w, t, vectors)
-        pulled = (conjugate(v) * as_columns(t)) @ transpose_matrix(v)
+        pulled = matmul(conjugate(v) * as_columns(t), transpose_matrix(v))
     else:
         if v.dtype.kind == "c":
             vectors = vectors + transpose_phase_drift(sum_(vectors * v, -2, keepdims=True), v)
-        turned = transpose_matrix(v) @ vectors
+        turned = matmul(transpose_matrix(v), vectors)
         warn_of_gauge("eigh", "eigenvalues", w, t, turned)
-        pulled = (conjugate(v) @ (turned * inverse_differences(w)) + conjugate(v) * as_columns(t)) @ transpose_matrix(v)
+        pulled = matmul(
+            matmul(conjugate(v), turned * inverse_differences(w)) + conjugate(v) * as_columns(t), transpose_matrix(v)
+        )
     return (pulled + adjoint(pulled)) * _share_of_triangle(v, UPLO)
 
 

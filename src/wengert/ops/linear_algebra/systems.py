@@ -17,6 +17,7 @@ from wengert.core.kinds import case, general, keep_params, nondifferentiable
 from wengert.core.large_arrays import for_stacks
 from wengert.core.levels import numpy_of
 from wengert.core.spec import Spec
+from wengert.ops.contraction.products import matmul
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.complex_numbers import imag, real
 from wengert.ops.elementwise.exponential import exp
@@ -121,7 +122,9 @@ _solve: Callable = general(
     None,
     inputs=("x", "y", "factors"),
     jvps=(
-        lambda t, x, factors, out, trans: -solution(x, (transpose_matrix(t) if trans else t) @ out, factors, trans),
+        lambda t, x, factors, out, trans: (
+            -solution(x, matmul(transpose_matrix(t) if trans else t, out), factors, trans)
+        ),
         lambda t, x, factors, trans: solution(x, t, factors, trans),
         None,
     ),
@@ -159,8 +162,8 @@ def solve(a: Any, b: Any, /) -> Any:
 _inv: Callable = general(
     "inv",
     for_stacks(np.linalg.inv),
-    lambda t, out: -(transpose_matrix(out) @ t @ transpose_matrix(out)),
-    jvps=(lambda t, out: -(out @ t @ out),),
+    lambda t, out: -matmul(matmul(transpose_matrix(out), t), transpose_matrix(out)),
+    jvps=(lambda t, out: -matmul(matmul(out, t), out),),
     batch=keep_params,
     spec=same_spec,
     cases=(case(_INVERTIBLE), case(np.stack([_INVERTIBLE, _INVERTIBLE.T])), case(np.array([[1.5]])), case((0, 0))),
@@ -229,12 +232,12 @@ def _swaps(packed: Any) -> int:
 def _cofactor_rule(t: Any, x: Any, out: Any) -> Any:
     # C = det(x) x^-T gives dC = <x^-T, dx> C - x^-T dx^T C, and its transpose is of the same form.
     inverse = transpose_matrix(_inv(x))
-    return _of_matrices((t * out).sum((-2, -1))) * inverse - out @ transpose_matrix(t) @ inverse
+    return _of_matrices((t * out).sum((-2, -1))) * inverse - matmul(matmul(out, transpose_matrix(t)), inverse)
 
 
 def _cofactor_push(t: Any, x: Any, out: Any) -> Any:
     inverse = transpose_matrix(_inv(x))
-    return _of_matrices((t * inverse).sum((-2, -1))) * out - inverse @ transpose_matrix(t) @ out
+    return _of_matrices((t * inverse).sum((-2, -1))) * out - matmul(matmul(inverse, transpose_matrix(t)), out)
 
 
 _SQUARES = (case(_INVERTIBLE), case(np.stack([_INVERTIBLE, _INVERTIBLE.T])), case(np.array([[1.5]])), case((0, 0)))

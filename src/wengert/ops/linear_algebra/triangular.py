@@ -17,6 +17,7 @@ from wengert.core.kinds import case, general, keep_params
 from wengert.core.large_arrays import for_stacks
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
+from wengert.ops.contraction.products import matmul
 from wengert.ops.elementwise.complex_numbers import conj
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.rearranging import tril, triu
@@ -41,7 +42,7 @@ def adjoint(x: Any) -> Any:
 
 def of_vectors(x: Any, y: Any) -> Any:
     """x y^T; of single columns by plain multiplication, which is faster."""
-    return x * transpose_matrix(y) if x.shape[-1] == 1 else x @ transpose_matrix(y)
+    return x * transpose_matrix(y) if x.shape[-1] == 1 else matmul(x, transpose_matrix(y))
 
 
 @cache
@@ -157,7 +158,7 @@ def _triangular_x(t: Any, x: Any, out: Any, lower: bool, trans: int, unit_diagon
 
 def _triangular_push_x(t: Any, x: Any, out: Any, lower: bool, trans: int, unit_diagonal: bool) -> Any:
     read = _triangle(t, lower, unit_diagonal)
-    return -triangular_solution(x, (transpose_matrix(read) if trans else read) @ out, lower, trans, unit_diagonal)
+    return -triangular_solution(x, matmul(transpose_matrix(read) if trans else read, out), lower, trans, unit_diagonal)
 
 
 _LOWER = np.array([[1.5, 0.3, 0.2], [0.4, -1.2, 0.5], [-0.6, 0.7, 1.8]])

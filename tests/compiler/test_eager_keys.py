@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.compiler.call.parted_program import compile_parts
 from wengert.compiler.kernels.threads import LIMITS
+from wengert.control.bodies import trace_body
 from wengert.core import machine, native
 from wengert.core.native import native_call
 from wengert.core.primitive import TABLE, plain_impl
+from wengert.core.spec import Spec
+from wengert.ops.indexing import subscripts
 from wengert.ops.indexing.key import Hole, Index
 
 RNG = np.random.default_rng(0)
@@ -45,14 +49,50 @@ def test_reads_have_the_bits_of_numpy(case, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("case", CASES)
-def test_additions_are_those_of_numpy(case, dtype):
+def test_additions_have_the_order_of_numpy(case, dtype):
     shape, key, arrays = CASES[case]
     expected = np.zeros(shape, dtype)
     t = RNG.normal(size=expected[key.fill(arrays)].shape).astype(dtype)
+    t *= RNG.uniform(size=t.shape) ** 9  # of many sizes
+    t[t < -0.1] = -0.0
     np.add.at(expected, key.fill(arrays), t)
-    found = native_call.of(SCATTER)([t, *arrays], {"key": key, "shape": shape})
-    assert found.dtype == dtype
-    np.testing.assert_allclose(found, expected, rtol=0, atol=100 * np.finfo(dtype).eps * abs(expected).max())
+    assert plain_impl(SCATTER)(t, *arrays, key=key, shape=shape).tobytes() == expected.tobytes()
+    for threads in (1, 3, 8):
+        with machine.using(threads=threads, min_operations_per_thread=1, min_operations_of_shared_lanes=1):
+            found = native_call.of(SCATTER)([t, *arrays], {"key": key, "shape": shape})
+        assert found.dtype == dtype
+        assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_additions_to_few_elements_are_close_to_those_of_numpy(dtype, monkeypatch):
+    t, groups = RNG.normal(size=(40_000, 3)).astype(dtype), indices(20, 40_000)
+    params = {"key": Index((Hole.ARRAY,), True), "shape": (20, 3)}
+    found = native_call.of(SCATTER)([t, groups], params)
+    expected = plain_impl(SCATTER)(t, groups, **params)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1000 * np.finfo(dtype).eps * abs(expected).max())
+    calls = []
+    monkeypatch.setattr(native, "run_natively", lambda *call: calls.append(call))
+    SCATTER.impl(t, groups, **params)
+    assert len(calls) == 1, "they have an order of their own, so they are native from the first call on"
+    SCATTER.impl(t, groups % 2000, **params | {"shape": (2000, 3)})
+    assert len(calls) == 1, "these have the order of NumPy, which runs the first calls"
+
+
+def test_programs_do_not_interleave_several_additions():
+    """A sum of two scatters: all additions of one, then all of the other, as in eager code."""
+    key, shape = Index((Hole.ARRAY,), True), (300, 4)
+    t = RNG.normal(size=(3000, 4)) * RNG.uniform(size=(3000, 4)) ** 9
+    arrays = [t, t[::-1].copy(), indices(300, 3000), indices(300, 3000)]
+
+    def add_both(values):
+        t, u, i, j = values
+        return [
+            subscripts._scatter(t * 2.0, i, key=key, shape=shape) + subscripts._scatter(t * u, j, key=key, shape=shape)
+        ]
+
+    run = compile_parts(trace_body(add_both, list(map(Spec.of, arrays))), arrays)
+    assert run(*arrays)[0].tobytes() == add_both(arrays)[0].tobytes()
 
 
 def test_numpy_adds_rows_without_a_program(monkeypatch):

@@ -170,6 +170,12 @@ def test_other_kinds_of_sorting_are_left_to_numpy(at_once, native_calls):
     assert not native_calls
 
 
+def test_numbers_are_no_large_arrays():
+    with machine.using(min_elements_of_native_extreme=2, min_elements_of_native_sum=2):
+        for name in ("max", "sum"):
+            assert TABLE[name].impl(np.array(3.0), axis=(), keepdims=False) == 3.0
+
+
 def test_small_arrays_do_not_ask(at_once, native_calls):
     wg.sum(np.ones(SUM - 1))
     wg.linalg.inv(spd(STACK // 13**2, 13))

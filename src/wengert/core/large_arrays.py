@@ -111,7 +111,8 @@ def for_reductions(impl: Callable[..., Any], facts: Facts = NO_FACTS, size: str 
     def read_record() -> None:
         now = machine.current
         least = known["least"] = getattr(now, name)
-        known["some"], known["short"] = least // now.elements_of_inner_loop, now.max_elements_of_short_inner_loop
+        known["some"] = max(least // now.elements_of_inner_loop, 2)  # one element may have no axis
+        known["short"] = now.max_elements_of_short_inner_loop
 
     read_record()
     run: Callable[..., Any] = eval(text, known)
@@ -195,29 +196,44 @@ def for_sorting(impl: Callable[..., Any]) -> Callable[..., Any]:
     return attach(run, impl, calls)
 
 
-def for_keys(impl: Callable[..., Any], size: Callable[..., int], facts: Facts = NO_FACTS) -> Callable[..., Any]:
-    """The implementation of a read or an addition at a key, with programs for large arrays in keys, the last operands.
+def for_keys(
+    impl: Callable[..., Any],
+    size: Callable[..., int],
+    facts: Facts = NO_FACTS,
+    targets: Callable[..., int] | None = None,
+) -> Callable[..., Any]:
+    """The implementation of an operation at a key, with programs for large arrays in keys, the last operands.
 
-    `size` gives the number of elements that are read or added. Reads are exact; additions have an order.
+    `size` gives the number of elements that are read or written. Reads are exact. So are additions to many elements, of
+    which `targets` gives the number: native code makes them in the order of NumPy.
     """
     calls = LargeSignatures(impl, facts.exact)
-    name = "min_elements_of_native_key" if facts.exact else "min_indices_of_native_addition"
-    least = 0
+    least = most = 0
 
     @machine.on_change
     def read_record() -> None:
-        nonlocal least
-        least = getattr(machine.current, name)
+        nonlocal least, most
+        now = machine.current
+        least, most = now.min_elements_of_native_key, now.min_indices_of_native_addition
 
     read_record()
 
     def run(*operands: Any, **params: Any) -> Any:
         if len(operands) > 1 and operands[-1].size >= least:
-            time = lambda: size(*operands, **params) * machine.current.nanoseconds_of_element_at_key
-            return calls.run(operands, params, time)
+            terms = size(*operands, **params)
+            is_exact = facts.exact or (targets is not None and not has_many_terms(terms, targets(**params)))
+            if is_exact or operands[-1].size >= most:
+                time = lambda: terms * machine.current.nanoseconds_of_element_at_key
+                return calls.run(operands, params, time, is_exact)
         return impl(*operands, **params)
 
     return attach(run, impl, calls)
+
+
+def has_many_terms(terms: int, targets: int) -> bool:
+    """Whether a loop of so many additions to so few elements may be cut into pieces, each with a sum of its own."""
+    now = machine.current
+    return now.scatter_terms_per_target * now.sum_pieces * targets <= terms
 
 
 def for_stacks(impl: Callable[..., Any], calls_for_each: int = 0, alone: bool = False) -> Callable[..., Any]:

@@ -200,8 +200,8 @@ def broadcast_size(operands: Sequence[Any]) -> int:
 class LargeSignatures:
     """The large calls of an operation whose programs have shapes.
 
-    `is_exact` says that programs have the bits of NumPy: then `spent` is NumPy's time for each signature, and programs
-    run from the time on when that pays. Otherwise they run from the first call on.
+    `is_exact` says that programs have the bits of NumPy, in all calls or in some: then `spent` is NumPy's time for each
+    signature, and programs run from the time on when that pays. Otherwise they run from the first call on.
     """
 
     __slots__ = ("impl", "is_exact", "primitive", "spent")
@@ -212,14 +212,20 @@ class LargeSignatures:
         self.spent: dict[tuple[Any, ...], int] = {}
         machine.on_change(self.spent.clear)
 
-    def run(self, operands: tuple[Any, ...], params: dict[str, Any], nanoseconds: Callable[[], int]) -> Any:
+    def run(
+        self,
+        operands: tuple[Any, ...],
+        params: dict[str, Any],
+        nanoseconds: Callable[[], int],
+        is_exact: bool | None = None,
+    ) -> Any:
         """The result: of a program if that pays, otherwise of NumPy, which takes so many nanoseconds for it."""
         global met_large
         met_large = True
         if not IS_ON or self.primitive is None or set(map(type, operands)) != ONLY_ARRAYS:
             return self.impl(*operands, **params)
         try:
-            pays = not self.is_exact or self.pays(operands, params, nanoseconds)
+            pays = not (self.is_exact if is_exact is None else is_exact) or self.pays(operands, params, nanoseconds)
             found = run_natively(self.primitive, operands, params) if pays else None
         except TypeError:  # a parameter has no hash
             return self.impl(*operands, **params)

@@ -225,3 +225,31 @@ def test_zero_is_larger_than_negative_zero_in_every_order(dtype, n):
             np.testing.assert_array_equal(
                 np.signbit(np.asarray(zeros.numpy() if isinstance(zeros, wg.Tensor) else zeros)), sign
             )
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [
+        ((500, 3), (0,)), ((40, 30, 3), (1,)), ((40, 30, 3), (0, 1)), ((40, 30, 3), (0,)), ((2, 3, 500, 2, 3), (1, 2)),
+        ((900, 3), (1,)), ((30, 40, 7), (2,)), ((30, 40, 8), (2,)), ((2, 600, 2, 40), (1,)), ((3, 0, 600), (1,)),
+    ],
+)  # fmt: skip
+def test_sums_of_short_rows_have_the_bits_of_numpy(shape, axis, dtype):
+    """Which adds rows to each other, and fewer than eight numbers, one after the other."""
+    rng = np.random.default_rng(4)
+    x = (rng.normal(size=shape) * rng.uniform(size=shape) ** 9).astype(dtype)
+    x[rng.uniform(size=shape) < 0.3] = -0.0
+    for keepdims in (False, True):
+        found, expected = np.sum(wg.tensor(x), axis=axis, keepdims=keepdims).numpy(), x.sum(axis, keepdims=keepdims)
+        assert found.shape == expected.shape
+        assert found.tobytes() == expected.tobytes()
+
+
+def test_sums_of_short_rows_raise_as_numpy_does():
+    x = np.ones((40, 30, 3))
+    x[1, 1, 1], x[1, 2, 1] = np.inf, -np.inf
+    with np.errstate(invalid="raise"), pytest.raises(FloatingPointError):
+        np.sum(wg.tensor(x), axis=1)
+    x[1, 1, 1] = np.nan
+    np.testing.assert_array_equal(np.sum(wg.tensor(x), axis=1).numpy(), x.sum(1))

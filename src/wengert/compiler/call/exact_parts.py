@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from wengert.core.aspects import primitive_of
+from wengert.core.large_arrays import has_many_terms
 from wengert.core.native import LargeCalls, native_call
 from wengert.core.spec import Spec
 from wengert.graph.ir import Node, Operation
 from wengert.ops.indexing.key import Index
+from wengert.ops.indexing.subscripts import _scatter
+
+SCATTER = primitive_of(_scatter)
 
 EXACT_KINDS = frozenset("fiub")
 """The kinds of numbers of exact operations: the parts of complex ones are rounded in different orders."""
@@ -20,15 +25,24 @@ EXACT_KINDS = frozenset("fiub")
 def has_one_rounding(node: Operation) -> bool:
     """Whether an operation has the same bits in eager and in native code, whatever its size.
 
-    Additions at a key have an order where the key may have one index twice.
+    Additions at a key have an order where the key may have one index twice: that of NumPy, if they start from zeros and
+    are not made in pieces.
     """
-    key = node.params.get("key")
+    is_ordered = not adds_repeatedly(node) or (
+        node.primitive is SCATTER and not has_many_terms(node.args[0].size, node.size)
+    )
     return (
-        not (isinstance(key, Index) and key.repeats and not node.primitive.facts.moves)
+        is_ordered
         and node.primitive.facts.exact
         and node.spec.__class__ is Spec
         and all(x.spec.__class__ is Spec and x.dtype.kind in EXACT_KINDS for x in (node, *node.args))
     )
+
+
+def adds_repeatedly(node: Operation) -> bool:
+    """Whether an operation may add several numbers to one element."""
+    key = node.params.get("key")
+    return isinstance(key, Index) and key.repeats and not node.primitive.facts.moves
 
 
 def is_native_function(node: Operation, size: int) -> bool:

@@ -23,7 +23,7 @@ import numpy as np
 
 from wengert.compiler import aspects as aspects  # fills in the native code of operations
 from wengert.compiler.call.eager_stacks import is_native_stack, without_context
-from wengert.compiler.call.exact_parts import has_one_rounding, is_native_function
+from wengert.compiler.call.exact_parts import adds_repeatedly, has_one_rounding, is_native_function
 from wengert.compiler.entry.entry_signature import EntrySignature
 from wengert.compiler.entry.entry_values import Argument
 from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
@@ -125,18 +125,22 @@ class StagedGraph:
         return node
 
     def assign_stages(self) -> None:
-        """Give each operation a stage: a native one as late as those that read it allow."""
+        """Give each operation a stage: a native one as late as those that read it allow.
+
+        Sums of repeated additions are read in later stages: in one kernel, those of several would be interleaved.
+        """
         stages: dict[Node, int] = {}
         for node in self.graph.operations:
             stage = 0
             for a in node.args:
-                after = node in self.native and self.is_eager(self.root(a))
+                root = self.root(a)
+                after = node in self.native and (self.is_eager(root) or self.is_ordered_sum(root))
                 stage = max(stage, stages.get(a, 0) + after)
             stages[node] = stage
         outputs = set(map(self.root, self.graph.outputs))
         for node in reversed(self.graph.operations):
             if (node in self.native or is_plain_view(node)) and node not in outputs:
-                users = [stages[user] for user in self.uses[node]]
+                users = [stages[user] - self.is_ordered_sum(node) for user in self.uses[node]]
                 stages[node] = max(stages[node], min(users, default=0))
         self.stages = stages
 
@@ -159,6 +163,10 @@ class StagedGraph:
     def is_eager(self, node: Node) -> bool:
         """Whether eager code runs an operation."""
         return isinstance(node, Operation) and node not in self.native and node not in self.values
+
+    def is_ordered_sum(self, node: Node) -> bool:
+        """Whether native code adds in the order of NumPy, which it does not if it adds something else in between."""
+        return node in self.native and isinstance(node, Operation) and adds_repeatedly(node)
 
     def find_small(self) -> set[Node]:
         """The native operations of parts that are so small that eager code is as fast."""

@@ -19,6 +19,7 @@ from wengert.compiler.schedule.pieces import piece_positions
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.core import machine
+from wengert.core.large_arrays import has_many_terms
 from wengert.graph.ir import Node, Operation
 
 
@@ -285,8 +286,8 @@ class LoopPlan:
             or not all(Written.by(s).adds for s in self.kernel.scatters)
         ):
             return False
-        is_small = orders.scatter_terms_per_target * orders.sum_pieces * node.size <= math.prod(self.domain)
         outer = self.kept_axes[0]
+        is_small = has_many_terms(math.prod(self.domain), node.size)
         return is_small and outer not in self.row_axes and self.domain[outer] >= orders.sum_pieces * self.piece_grain
 
     def memory_indices(self) -> list[Affine]:

@@ -13,6 +13,9 @@ class OperationFields:
     """Elements from which a choice between a value and zero is computed on bits: NumPy branches at each element, which
     costs more.
     """
+    min_rows_added_together: int = 400
+    """Short rows from which `np.einsum` adds them to each other: with fewer, the call takes longer than what it saves.
+    """
     min_elements_of_short_rows: int = 256
     """Elements of an array from which short rows are added column by column, and rows to each other by `np.einsum`, in
     a tenth to a half of the time.

@@ -216,7 +216,11 @@ gather = linear(
 )
 _scatter: Callable = linear(
     "scatter",
-    for_keys(_scatter_impl, lambda t, *indices, **_: t.size if indices else 0),
+    for_keys(
+        _scatter_impl,
+        lambda t, *indices, **_: t.size if indices else 0,
+        targets=lambda key, shape: math.prod(shape),  # all parameters
+    ),
     lambda t, indices, key: _read(t, indices, key),
     inputs=("x", "*indices"),
     spec=_scatter_spec,

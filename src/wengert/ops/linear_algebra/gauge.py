@@ -25,6 +25,7 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.devices import DeviceArray
 from wengert.core.errors import user_line
+from wengert.core.facts import Facts
 from wengert.core.infer import example_of, keep_shape
 from wengert.core.kinds import case, keep_params, nondifferentiable
 from wengert.core.levels import bottom_array, iterate_payloads
@@ -85,6 +86,7 @@ negligible = nondifferentiable(
     batch=keep_params,
     spec=keep_shape(is_negligible),
     cases=(case(np.array([2.0, 1e-17, 0.0])), case((0,))),
+    facts=Facts(exact=True),
     reason=TRUTH,
 )
 _coincident = nondifferentiable(
@@ -94,6 +96,7 @@ _coincident = nondifferentiable(
     batch=keep_params,
     spec=lambda x: Spec((*example_of(x).shape, x.shape[-1]), np.dtype(np.bool)),
     cases=(case(np.array([1.0, 1.0 + 1e-15, 2.0])), case((2, 3))),
+    facts=Facts(exact=True),
     reason=TRUTH,
 )
 _anchor = nondifferentiable(

@@ -6,16 +6,19 @@ all limits small. All have the same bits, in repeated calls and in calls from se
 agree with eager code within rounding. Some programs have two more records with another order of additions, which agree
 with each other.
 
-Most of the time goes to compilation. So a program has few records, most are translated quickly, and only those with
-several threads are called again.
+Most of the time goes to compilation. So a program has few records, LLVM runs no passes for most of them, and only those
+with several threads are called again.
 """
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import fields
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -26,6 +29,7 @@ from tools.fuzz.oracles import Difference, Run, one_by_one, stacked, to_numpy
 from tools.fuzz.programs import POINTS, Input, Program
 from tools.fuzz.scope import Scope, Sizes
 from tools.fuzz.statements import FAMILIES
+from wengert.compiler.machine import translation
 from wengert.core import machine
 from wengert.core.machine.record import ORDER_FIELDS, Machine
 
@@ -40,8 +44,8 @@ EAGER = 0.2
 """The part of all programs that run as eager code, too."""
 EAGER_CALLS = 4
 """Repeated calls of eager code on one thread: the second pass of a tape may be a program."""
-BEST = 0.06
-"""The part of all programs whose code is translated with all passes."""
+BEST, QUICK = 0.06, 0.2
+"""The parts of all programs whose code is translated with all passes, and with few; the others have none."""
 VECTORS = (8, 16, 32, 64)
 OTHERS = ("table", "arithmetic", "reduction", "shape", "index", "assignment", "sequence", "contraction", "dtype")
 """Families of other statements, one of them for some of those with gathers and scatters."""
@@ -71,7 +75,19 @@ def generate_for_machines(seed: int, index: int) -> Program:
     program.result = " + ".join(f"total({name})" for name in scope.unused) or "total(x0)"
     program.records = draw_records(scope.rng)
     program.effort = None if scope.chance(BEST) else "fast"
+    program.has_passes = program.effort is None or scope.chance(QUICK)
     return program
+
+
+@contextmanager
+def without_passes() -> Iterator[None]:
+    """Translate code as it is, which takes half of the time; not if it is stored for other programs."""
+    if os.environ.get("WENGERT_CACHE_DIR") != "off":
+        yield
+        return
+    translate = translation.object_code
+    with mock.patch.object(translation, "object_code", lambda text, _: translate(text, translation.Level.PLAIN)):
+        yield
 
 
 def draw_fields(rng: np.random.Generator, has_order: bool) -> Record:
@@ -128,7 +144,7 @@ def check_machines(run: Run) -> None:
     for record in run.program.records:
         run.counts["machines"] += 1
         order = tuple(sorted((name, value) for name, value in record.items() if name in ORDER_FIELDS))
-        with machine.using(**record):
+        with machine.using(**record), nullcontext() if run.program.has_passes else without_passes():
             faces = {"compiled": wg.compile(way.f, effort=run.program.effort), "eager": way.f}
             for face in faces if is_eager else ("compiled",):
                 g, where = faces[face], f"{face}, machine.using({show(record)})"

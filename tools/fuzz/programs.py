@@ -67,6 +67,7 @@ class Program:
     records: tuple[dict[str, int], ...] = ()
     """Fields of the machine record, for each of the machines on which it is compiled."""
     effort: Literal["fast"] | None = None
+    has_passes: bool = True
     """How it is translated for them."""
     option: str = ""
     """That of the command that makes it."""
@@ -137,6 +138,7 @@ class Program:
             self.result,
             self.records,
             self.effort,
+            self.has_passes,
             self.option,
         )
 

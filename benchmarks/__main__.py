@@ -22,7 +22,13 @@ from benchmarks.reports.family_calls import first_call_figures
 from benchmarks.runner import Measurement, measure
 from benchmarks.systems import PEERS, named
 from benchmarks.workload import FAMILIES, Workload
-from benchmarks.workloads import COMPILED_WORKLOADS, CONTROL_WORKLOADS, EVERY_WORKLOAD, TRAINING_WORKLOADS
+from benchmarks.workloads import (
+    COMPILED_WORKLOADS,
+    CONTROL_WORKLOADS,
+    EVERY_WORKLOAD,
+    FRESH_WORKLOADS,
+    TRAINING_WORKLOADS,
+)
 
 
 def slug(family: str) -> str:
@@ -44,6 +50,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--compiled", action="store_true", help="the workloads of compiled functions")
     p.add_argument("--control", action="store_true", help="the workloads with loops, and the reports on them")
     p.add_argument("--training", action="store_true", help="training steps, eager and compiled")
+    p.add_argument("--fresh", action="store_true", help="programs that no mechanism was made for")
     p.add_argument(
         "--families",
         nargs="*",
@@ -170,6 +177,7 @@ def chosen_workloads(options: argparse.Namespace, reports: Sequence[str]) -> lis
         **(COMPILED_WORKLOADS if options.compiled else {}),
         **(CONTROL_WORKLOADS if options.control else {}),
         **(TRAINING_WORKLOADS if options.training else {}),
+        **(FRESH_WORKLOADS if options.fresh else {}),
         **(members(options.families) if options.families is not None else {}),
     }
     workloads = options.workload + [name for name in groups if name not in options.workload]

@@ -22,7 +22,13 @@ from typing import Any
 from benchmarks.eager_figures import EAGER, WARM, is_eager
 from benchmarks.timing import BLOCK, REST, calls_per_block
 from benchmarks.workload import Run
-from benchmarks.workloads import COMPILED_WORKLOADS, CONTROL_WORKLOADS, EVERY_WORKLOAD, TRAINING_WORKLOADS
+from benchmarks.workloads import (
+    COMPILED_WORKLOADS,
+    CONTROL_WORKLOADS,
+    EVERY_WORKLOAD,
+    FRESH_WORKLOADS,
+    TRAINING_WORKLOADS,
+)
 
 ROOT = Path(__file__).parents[1]
 FAMILIES = {name: workload for name, workload in EVERY_WORKLOAD.items() if workload.family is not None}
@@ -31,6 +37,7 @@ GROUPS: dict[str, Sequence[str]] = {
     "compiled": list(COMPILED_WORKLOADS),
     "control": list(CONTROL_WORKLOADS),
     "training": list(TRAINING_WORKLOADS),
+    "fresh": list(FRESH_WORKLOADS),
     "eager": [name for name in EVERY_WORKLOAD if is_eager(name)],
 }
 Row = tuple[str, str, str]

@@ -1,0 +1,11 @@
+"""Programs that no mechanism was made for: drawn from papers and libraries of different fields before they were timed."""
+
+from __future__ import annotations
+
+from benchmarks.workload import Workload
+from benchmarks.workloads.fresh import biology, images, learning, physics
+
+FRESH_WORKLOADS: dict[str, Workload] = {
+    workload.name: workload
+    for workload in (*biology.workloads, *physics.workloads, *learning.workloads, *images.workloads)
+}

@@ -1,4 +1,4 @@
-"""Programs that no mechanism was made for: drawn from papers and libraries of different fields before they were timed."""
+"""Programs of different fields, drawn from papers and libraries, that no mechanism was made for."""
 
 from __future__ import annotations
 

@@ -165,3 +165,22 @@ def test_a_lock_that_an_interrupt_left_held_does_not_stop_the_next_compilation()
     finally:
         while lock._is_owned():
             lock.release()
+
+
+def test_a_lock_that_an_interrupt_left_held_does_not_stop_other_threads_of_a_compilation(monkeypatch):
+    """The thread that is interrupted waits for the others, which need the lock."""
+    lock = llvm.ffi.lib._lock._lock
+    begin, translate = threading.Event(), translation.object_code
+
+    def interrupted(text, level):
+        if threading.current_thread() is threading.main_thread():
+            lock.acquire()
+            begin.set()
+            raise KeyboardInterrupt
+        begin.wait()
+        return translate(text, level)
+
+    monkeypatch.setattr(translation, "object_code", interrupted)
+    with machine.using(threads=2, min_characters_of_translation_thread=10), pytest.raises(KeyboardInterrupt):
+        object_codes([Module(add(i)) for i in range(4)])
+    assert not lock._is_owned()

@@ -168,7 +168,7 @@ CONTRACTIONS = [
     "np.einsum('...i,...i->...', {v}, {v})",
     "np.einsum('ij,kj->ik', {v}, {v})",
     "np.einsum('i,j->ij', {v}, {w})",
-    "np.einsum('ii->i', {v})",
+    "np.einsum('ii->i', fit({v}, (3, 3)))",
     "np.trace({v})",
     "np.kron({v}, {w})",
     "np.cross(fit({v}, (3,)), fit({w}, (2, 3)))",

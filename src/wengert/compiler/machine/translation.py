@@ -72,6 +72,7 @@ def object_codes(modules: Sequence[Module]) -> list[bytes]:
     long = sum(len(module.text) > machine.current.min_characters_of_translation_thread for module in modules)
     helpers = [start_thread(translate_next) for _ in range(min(parallel.num_threads(), long) - 1)]
     translate_next()
+    free_lock()
     for helper in filter(None, helpers):
         helper.join()
     if errors:

@@ -98,6 +98,19 @@ def lstm(n, rng):
 
 
 @program
+def right_hand_sides(n, rng):
+    """One small matrix, and a system for each column."""
+    root, x = rng.normal(size=(5, 5)), rng.normal(size=(max(n // 5, 2), 5))
+
+    def f(root, x):
+        factor = np.linalg.cholesky(root @ root.T + np.eye(5))
+        white = wg.linalg.solve_triangular(factor, (x * 0.5).T, lower=True)
+        return 0.5 * (white**2).sum() + np.log(np.diagonal(factor)).sum() + (np.linalg.solve(factor, x.T) ** 3).mean()
+
+    return f, [root, x]
+
+
+@program
 def softmax_cross_entropy(n, rng):
     classes = 10
     x, w = rng.normal(size=(max(n // 20, 4), 20)), rng.normal(size=(20, classes))

@@ -266,8 +266,8 @@ class StackCalls(LargeSignatures):
         """Whether an operand is a stack of small matrices that is long enough."""
         return len(shape) > 2 and max(shape[-2:]) <= self.rows and math.prod(shape[:-2]) >= self.count
 
-    def is_large(self, x: np.ndarray, others: Sequence[np.ndarray]) -> bool:  # noqa: ARG002  # as below
-        """Whether a program for the shapes of these operands pays."""
+    def is_large(self, x: Any, others: Sequence[Any]) -> bool:  # noqa: ARG002  # as below
+        """Whether a program for the shapes of these operands, arrays or nodes of a graph, pays."""
         return False
 
 
@@ -293,13 +293,13 @@ class MatrixCalls(StackCalls):
         self.each = self.calls_for_each * now.elements_of_lapack_call
         self.some = min(self.count, self.least // (1 + self.each), self.factored)
 
-    def is_large(self, x: np.ndarray, others: Sequence[np.ndarray]) -> bool:
+    def is_large(self, x: Any, others: Sequence[Any]) -> bool:
         if self.alone and x.ndim == 2 and x.size >= self.factored:
             return True
         if x.shape[-1] > self.most:
             return False
         largest = others[0] if others and others[0].size > x.size else x
-        size = largest.size
+        size: int = largest.size
         if self.each and size and largest.ndim > 2:
             size += self.each * (size // (largest.shape[-2] * largest.shape[-1]))
         return size >= self.least

@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert.compiler import aspects as aspects  # fills in the native code of operations
 from wengert.compiler.call.block_program import BlockProgram, can_run_blocks
+from wengert.compiler.forms.columns import has_many_columns
 from wengert.compiler.forms.lowering import FLOATS, MatrixFunction, native_code
 from wengert.compiler.small_matrices.products import SMALL_PRODUCT
 from wengert.core import machine
@@ -122,16 +123,19 @@ def are_stacks(shapes: Sequence[tuple[int, ...]]) -> bool:
 
 
 def is_native_stack(node: Operation) -> bool:
-    """Whether eager code computes an operation by a kernel on blocks, whatever the layout of its operands."""
+    """Whether eager code computes an operation on small matrices natively, whatever the layout of its operands.
+
+    That is a stack of matrices, or of the columns of right-hand sides.
+    """
     calls = getattr(node.primitive.impl, "large_calls", None)
-    return (
-        isinstance(calls, StackCalls)
-        and calls.is_small(node.args[0].shape)
-        and can_run_blocks()
-        and all(a.spec.__class__ is Spec and a.dtype in FLOATS and a.dtype == node.args[0].dtype for a in node.args)
-        and are_stacks([a.shape for a in node.args])
-        and has_small_matrices(node)
-    )
+    first, *others = node.args
+    if not isinstance(calls, StackCalls) or not can_run_blocks():
+        return False
+    if any(a.spec.__class__ is not Spec or a.dtype not in FLOATS or a.dtype != first.dtype for a in node.args):
+        return False
+    if has_many_columns(node):
+        return calls.is_large(first, others)
+    return calls.is_small(first.shape) and are_stacks([a.shape for a in node.args]) and has_small_matrices(node)
 
 
 def is_contiguous(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> bool:

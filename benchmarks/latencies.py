@@ -108,7 +108,7 @@ def latency(name: str) -> float:
 def seconds_of_hand_off() -> float:
     """The time of a job that computes nothing on all cores, which wait for work: half is until others have begun."""
     import wengert as wg
-    from wengert.compiler.kernels.threads import parallel_address
+    from wengert.compiler.threads.pool import parallel_address
 
     wg.compile(lambda x: x + 1.0)(np.ones(1))  # which says how many threads there are
     if cores() == 1:

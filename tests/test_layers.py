@@ -17,6 +17,11 @@ LAYERS = [
     "compiler", "autograd", "structure", "implicit", "integrate", "optimize", "nn", "optim", "data", "distributed",
     "export", "explain", "compat",
 ]  # fmt: skip
+COMPILER = [
+    "machine", "simd", "threads", "forms", "functions", "small_matrices", "routines", "aspects", "schedule", "kernels",
+    "program", "entry", "targets", "call",
+]  # fmt: skip
+"""The folders of the compiler, in the same order."""
 ROOT = {
     "__init__": "explain", "__main__": "cli", "cli": "cli", "fft": "modes", "linalg": "ops", "signal": "ops",
     "special": "ops", "terminal": "core", "commands": "cli", "completion": "cli", "tree": "structure",
@@ -86,6 +91,20 @@ def test_imports_point_down(path):
     if str(path.relative_to(PACKAGE)) not in WHOLE_PACKAGE and layer not in ("compat", "cli"):
         assert "" not in used, "a module names the modules that it needs, not the whole package"
     assert used - {""} <= allowed
+
+
+@pytest.mark.parametrize("folder", COMPILER)
+def test_folders_of_the_compiler_are_ordered(folder):
+    allowed = set(COMPILER[: COMPILER.index(folder) + 1])
+    for path in (PACKAGE / "compiler" / folder).rglob("*.py"):
+        used = {name.split(".")[2] for name in imports_of(path) if name.startswith("wengert.compiler.")}
+        assert used <= allowed, path
+
+
+def test_all_folders_of_the_compiler_have_a_place():
+    assert {path.name for path in (PACKAGE / "compiler").iterdir() if path.is_dir() and path.name[0] != "_"} == set(
+        COMPILER
+    )
 
 
 def test_no_module_needs_itself():

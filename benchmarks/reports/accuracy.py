@@ -14,11 +14,11 @@ import numpy as np
 from benchmarks.machine import machine
 from benchmarks.tables import BEGIN, END, Table, markdown
 from benchmarks.timing import best_of_rounds
+from wengert.compiler.functions.vector_functions import FUNCTIONS, call, definitions
 from wengert.compiler.machine.target import Loaded, vector_bytes
 from wengert.compiler.machine.translation import object_code
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR, Type
-from wengert.compiler.simd.vector_functions import FUNCTIONS, call, definitions
 
 DTYPES: dict[str, np.dtype] = {"f64": np.dtype(np.float64), "f32": np.dtype(np.float32)}
 NATIVE = {kind: vector_bytes() // dtype.itemsize for kind, dtype in DTYPES.items()}

@@ -65,7 +65,7 @@ def programs() -> dict[str, Callable[[], Any]]:
 @contextmanager
 def number_of_threads() -> Iterator[Callable[[int], None]]:
     """A function that sets the number of threads of compiled programs, for a while."""
-    from wengert.compiler.kernels.threads import LIMITS
+    from wengert.compiler.threads.pool import LIMITS
 
     before = LIMITS.threads
     try:

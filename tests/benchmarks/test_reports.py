@@ -87,7 +87,7 @@ def test_the_traced_program_has_the_operations_that_it_says():
 
 
 def test_thread_figures_leave_the_number_of_threads_as_it_was(monkeypatch):
-    from wengert.compiler.kernels.threads import LIMITS  # the compiler, which other tests do not need
+    from wengert.compiler.threads.pool import LIMITS  # the compiler, which other tests do not need
 
     used = []
     monkeypatch.setattr(threads, "programs", lambda: {"p": lambda: used.append(LIMITS.threads)})

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from wengert.compiler.entry import entry, python_objects
+from wengert.compiler.entry import entry
 from wengert.compiler.entry.entry import callable_from
 from wengert.compiler.entry.entry_signature import EntrySignature, ResultTree
 from wengert.compiler.entry.entry_values import Argument
+from wengert.compiler.machine import python_objects
 from wengert.compiler.machine.target import Loaded
 from wengert.compiler.machine.translation import object_code
 from wengert.core.spec import Spec

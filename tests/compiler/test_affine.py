@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wengert.compiler.aspects.indexing import position_in_slice
-from wengert.compiler.forms.lowering import Choice, View, lowering
-from wengert.compiler.schedule.affine import (
+from wengert.compiler.forms.affine import (
     ZERO,
     Affine,
     Counter,
@@ -19,7 +18,8 @@ from wengert.compiler.schedule.affine import (
     flat_index,
     reshape_position,
 )
-from wengert.compiler.schedule.gather import indexed_position
+from wengert.compiler.forms.gather import indexed_position
+from wengert.compiler.forms.lowering import Choice, View, lowering
 from wengert.core.primitive import TABLE
 from wengert.core.spec import Spec
 from wengert.graph.ir import Input

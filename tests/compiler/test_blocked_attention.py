@@ -9,7 +9,7 @@ import pytest
 
 import wengert as wg
 from wengert.compiler.forms.attention import block_attention
-from wengert.compiler.kernels import threads
+from wengert.compiler.threads import pool as threads
 from wengert.graph.passes import REWRITES, run_until_stable
 from wengert.nn import MultiheadAttention
 from wengert.nn.functional import scaled_dot_product_attention as attention

@@ -12,7 +12,7 @@ import pytest
 from tests.fresh_python import run_python
 
 import wengert as wg
-from wengert.compiler.kernels import threads
+from wengert.compiler.threads import pool as threads
 
 RNG = np.random.default_rng(0)
 SHAPES = [(0,), (1,), (3,), (4,), (9,), (50,), (203,), (1, 1), (2, 5), (7, 33), (40, 24), (3, 4, 5), (6, 9, 21)]

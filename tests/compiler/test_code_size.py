@@ -7,9 +7,9 @@ import pytest
 
 import wengert as wg
 from wengert.compiler.aspects.shape import concatenate_reads, stack_reads
+from wengert.compiler.forms.affine import Affine, Counter
 from wengert.compiler.kernels import kernel
 from wengert.compiler.machine.translation import FEW_PASSES
-from wengert.compiler.schedule.affine import Affine, Counter
 from wengert.core import machine
 from wengert.core.spec import Spec
 

@@ -13,7 +13,7 @@ from tests.test_table import case_arguments, live_arguments, op_of, sample, seve
 
 import wengert as wg
 from wengert.compiler.forms.lowering import Instructions, lowering
-from wengert.compiler.simd.vector_functions import FUNCTIONS
+from wengert.compiler.functions.vector_functions import FUNCTIONS
 from wengert.core.infer import is_elementwise
 from wengert.core.primitive import TABLE
 

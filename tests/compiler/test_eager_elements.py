@@ -12,7 +12,7 @@ import pytest
 
 import wengert as wg
 from wengert.compiler.call import eager_elements
-from wengert.compiler.kernels.threads import LIMITS
+from wengert.compiler.threads.pool import LIMITS
 from wengert.core import machine, native
 from wengert.core.native import native_call
 from wengert.core.primitive import TABLE

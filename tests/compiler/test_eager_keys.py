@@ -7,7 +7,7 @@ import pytest
 
 import wengert as wg
 from wengert.compiler.call.parted_program import compile_parts
-from wengert.compiler.kernels.threads import LIMITS
+from wengert.compiler.threads.pool import LIMITS
 from wengert.control.bodies import trace_body
 from wengert.core import machine, native
 from wengert.core.native import native_call

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.kernels.threads import LIMITS
+from wengert.compiler.threads.pool import LIMITS
 from wengert.core import machine, native
 from wengert.core.native import LargeSignatures, native_call
 from wengert.core.primitive import TABLE, plain_impl

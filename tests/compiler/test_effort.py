@@ -12,8 +12,8 @@ from tests.compiler.test_random_programs import loss
 from tests.test_table import case_arguments, op_of, sample, several
 
 import wengert as wg
-from wengert.compiler.forms.prepare import prepare
 from wengert.compiler.machine.translation import FEW_PASSES, Level, object_code
+from wengert.compiler.program.prepare import prepare
 from wengert.compiler.program.program_writer import write_program
 from wengert.core import machine
 from wengert.core.infer import is_elementwise

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from tests.compiler.entry_programs import copies, identity_entry, load_entry, needs_support
 
-from wengert.compiler.entry import entry, python_objects
+from wengert.compiler.entry import entry
 from wengert.compiler.entry.ctypes_call import Caller
 from wengert.compiler.entry.entry import callable_from
 from wengert.compiler.entry.entry_signature import EntrySignature
 from wengert.compiler.entry.entry_values import Argument
+from wengert.compiler.machine import python_objects
 from wengert.core.spec import Spec
 
 DTYPES = [np.dtype(name) for name in ("f8", "f4", "i8", "i4", "?", "c16")]

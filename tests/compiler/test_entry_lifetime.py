@@ -184,7 +184,7 @@ def test_code_from_another_process():
     script = """
 import sys, numpy as np
 from wengert.compiler.entry import entry
-from wengert.compiler.entry import python_objects
+from wengert.compiler.machine import python_objects
 from wengert.compiler.entry.entry_signature import EntrySignature
 from wengert.compiler.entry.entry_values import Argument
 from wengert.compiler.machine import target

@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 from tests.compiler.entry_programs import identity_of, load_entry, needs_support
 
-from wengert.compiler.entry import entry, python_objects
+from wengert.compiler.entry import entry
 from wengert.compiler.entry.entry import callable_from
 from wengert.compiler.entry.entry_signature import Constant, EntrySignature, Nothing
 from wengert.compiler.entry.entry_values import Argument
+from wengert.compiler.machine import python_objects
 from wengert.core.spec import Spec
 
 pytestmark = needs_support

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.forms.prepare import prepare
 from wengert.compiler.program.kernel_lists import split_numbers
+from wengert.compiler.program.prepare import prepare
 from wengert.compiler.program.program_writer import write_program
 
 RNG = np.random.default_rng(0)

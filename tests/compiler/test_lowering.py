@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.compiler.entry.native import own_operations
 from wengert.compiler.forms.lowering import (
     Choice,
     Instructions,
@@ -17,8 +18,7 @@ from wengert.compiler.forms.lowering import (
     on_floats,
     on_numbers,
 )
-from wengert.compiler.machine.native import own_operations
-from wengert.compiler.simd.vector_functions import FUNCTIONS, vector
+from wengert.compiler.functions.vector_functions import FUNCTIONS, vector
 from wengert.core.definition import Definition
 from wengert.core.kinds import elementwise
 from wengert.core.primitive import TABLE, Primitive

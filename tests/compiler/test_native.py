@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.machine import cache, native, sources
+from wengert.compiler.entry import native
+from wengert.compiler.machine import cache, sources
 from wengert.compiler.machine.translation import object_code
 
 X = np.linspace(0.5, 2.0, 7)
@@ -162,7 +163,7 @@ import json, wengert as wg
 from wengert.core.primitive import TABLE
 table = dict(TABLE)
 own = wg.primitive("own", lambda x: x, lambda t: t, kind="linear")
-from wengert.compiler.machine.native import own_operations
+from wengert.compiler.entry.native import own_operations
 print(json.dumps([[name for name, p in table.items() if p not in own_operations()], own.primitive in own_operations()]))
 """
     assert in_new_process(code) == [[], False]
@@ -171,7 +172,7 @@ print(json.dumps([[name for name, p in table.items() if p not in own_operations(
 def test_threads_do_not_change_results():
     code = """
 import json, numpy as np, wengert as wg
-from wengert.compiler.kernels import threads
+from wengert.compiler.threads import pool as threads
 x = np.linspace(0.1, 3.0, 300_001)
 f = wg.compile(lambda x: (np.sin(x), (np.exp(-x) * x).sum()))
 a, b = f(x)

@@ -8,10 +8,10 @@ from scipy.signal import correlate
 from tests.oracle import numerical_gradient
 
 import wengert as wg
-from wengert.compiler.kernels import threads
 from wengert.compiler.routines.convolution import blocks, filters, sums
 from wengert.compiler.routines.convolution.buffer import Buffer
 from wengert.compiler.routines.convolution.correlation import Geometry, result_sums, signal_sums
+from wengert.compiler.threads import pool as threads
 from wengert.core import machine
 from wengert.ops.signal.convolution import _convolution, _convolution_filters, _convolution_signals
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.kernels import threads
-from wengert.compiler.program.program import Table
+from wengert.compiler.machine.tables import Table
 from wengert.compiler.routines.fourier import plan, tables
+from wengert.compiler.threads import pool as threads
 
 LENGTHS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16, 17, 30, 31, 32, 60, 64, 77, 97, 100, 128, 169, 210, 243, 512]
 """Those of each radix, of products of them, with large prime factors, and of signals that are matrices."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.kernels import threads
+from wengert.compiler.threads import pool as threads
 from wengert.core import native
 from wengert.ops.signal.windows import sliding_windows, window_pick, window_place, window_spread, window_sum
 

@@ -13,7 +13,7 @@ import wengert as wg
 from wengert.compiler.entry.entry import write_entry
 from wengert.compiler.entry.entry_signature import EntrySignature
 from wengert.compiler.entry.entry_values import Argument
-from wengert.compiler.forms.prepare import prepare
+from wengert.compiler.program.prepare import prepare
 from wengert.compiler.program.program_writer import write_program
 from wengert.core import machine
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.forms.prepare import prepare
 from wengert.compiler.kernels.row_fusion import fuse_rows
-from wengert.compiler.kernels.threads import LIMITS
+from wengert.compiler.program.prepare import prepare
 from wengert.compiler.schedule.row_kernels import RowKernel
 from wengert.compiler.schedule.schedule import Schedule
+from wengert.compiler.threads.pool import LIMITS
 from wengert.nn import functional
 
 RNG = np.random.default_rng(0)

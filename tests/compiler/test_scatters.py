@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.kernels.threads import LIMITS
+from wengert.compiler.threads.pool import LIMITS
 from wengert.core import machine
 from wengert.ops.indexing.subscripts import add_at, set_at
 

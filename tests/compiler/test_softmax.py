@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.forms.prepare import prepare
-from wengert.compiler.forms.softmax import share_exponentials
+from wengert.compiler.aspects.softmax import share_exponentials
+from wengert.compiler.program.prepare import prepare
 
 RNG = np.random.default_rng(0)
 

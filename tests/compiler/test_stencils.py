@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.forms.prepare import prepare
-from wengert.compiler.schedule.affine import Affine, Counter, Guard
+from wengert.compiler.forms.affine import Affine, Counter, Guard
+from wengert.compiler.program.prepare import prepare
 from wengert.compiler.schedule.stencils import share_within, shares
 from wengert.graph.ir import Operation, is_a
 from wengert.ops.shape.rearranging import _roll
@@ -114,7 +114,7 @@ def test_guards_hold_where_they_say(factor, constant, is_zero):
 
 def test_the_reads_of_a_concatenation_share_its_elements():
     from wengert.compiler.aspects.shape import concatenate_reads
-    from wengert.compiler.schedule.affine import loop_position
+    from wengert.compiler.forms.affine import loop_position
     from wengert.core.spec import Spec
 
     specs = [Spec((n,), np.dtype(float)) for n in (1, 6, 3)]

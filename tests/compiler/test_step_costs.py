@@ -7,12 +7,12 @@ import pytest
 
 import wengert as wg
 from wengert.compiler.forms.lowering import Indexed
-from wengert.compiler.forms.prepare import prepare
 from wengert.compiler.kernels.iteration import fewest_steps
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.program.chains import MEMORY
 from wengert.compiler.program.instruction_counts import ADD, MULTIPLY
 from wengert.compiler.program.loop_lengths import loop_lengths
+from wengert.compiler.program.prepare import prepare
 from wengert.compiler.program.step_costs import program_costs
 from wengert.compiler.small_matrices.tridiagonal import fewest_rotations
 from wengert.core import machine

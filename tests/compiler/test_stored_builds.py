@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.machine import build, cache, native
+from wengert.compiler.entry import build, native
+from wengert.compiler.machine import cache
 
 WEIGHTS = np.random.default_rng(3).normal(size=10_000)
 X = np.linspace(-1.0, 1.0, 10_000)

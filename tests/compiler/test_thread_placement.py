@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from wengert.compiler.kernels.thread_placement import FALLS_ASLEEP, IS_AWAKE, MOVE_AWAY, PLACEMENT
 from wengert.compiler.machine.target import Loaded
 from wengert.compiler.machine.translation import Level, object_code
+from wengert.compiler.threads.placement import FALLS_ASLEEP, IS_AWAKE, MOVE_AWAY, PLACEMENT
 
 pytestmark = pytest.mark.skipif(not PLACEMENT or len(os.sched_getaffinity(0)) < 2, reason="needs Linux, and two cores")
 

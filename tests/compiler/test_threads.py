@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.kernels import threads
 from wengert.compiler.machine.target import Loaded
 from wengert.compiler.machine.translation import Level, object_code
+from wengert.compiler.threads import pool as threads
 
 X = np.linspace(0.1, 3.0, 300_000)
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.forms.prepare import prepare
+from wengert.compiler.functions import vector_functions
 from wengert.compiler.machine import translation
 from wengert.compiler.machine.target import STACK_ALIGNMENT, Loaded, target_machine, vector_bytes
 from wengert.compiler.machine.translation import FEW_PASSES, Level, Module, object_code, object_codes, optimize
+from wengert.compiler.program.prepare import prepare
 from wengert.compiler.program.program_writer import write_program
-from wengert.compiler.simd import vector_functions
 from wengert.compiler.simd.types import Type
 from wengert.core import machine, parallel
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.forms.prepare import prepare
 from wengert.compiler.forms.transposed_constants import transpose_constants
+from wengert.compiler.program.prepare import prepare
 from wengert.graph.graph import Graph
 
 SEEDS = np.arange(1.0, 13.0).reshape(4, 3)

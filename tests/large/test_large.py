@@ -15,7 +15,7 @@ from tests.large import graphs, learning, likelihoods, physics
 from tests.large.cases import Case, Draw
 
 import wengert as wg
-from wengert.compiler.kernels.threads import LIMITS
+from wengert.compiler.threads.pool import LIMITS
 from wengert.core import machine, native
 
 FAMILIES = {

@@ -21,7 +21,7 @@ import wengert as wg
 from tools.fuzz.work import work
 from tools.soak.models import CompiledNetwork, GraphNetwork, Perceptron, bits, programs
 from tools.soak.part import Part
-from wengert.compiler.machine.native import NativeProgram
+from wengert.compiler.entry.native import NativeProgram
 from wengert.core import machine
 
 CALLERS = 8

@@ -7,7 +7,7 @@ from itertools import groupby
 
 import numpy as np
 
-from wengert.compiler.program.failures import FAILURES
+from wengert.compiler.forms.failures import FAILURES
 from wengert.compiler.program.program import FIRST_FAILURE, NO_MEMORY, RAISED
 from wengert.export.interface import Interface, Parameter, Sparse, unused_name
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from wengert.compiler.functions.vector_functions import definitions
 from wengert.compiler.machine.target import vector_lanes
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import load_element, splat, store_element
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
 from wengert.compiler.simd.types import I64, PTR, Type
-from wengert.compiler.simd.vector_functions import definitions
 from wengert.core import machine
 from wengert.core.blas import integer_bits
 

@@ -12,7 +12,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from wengert.compiler.machine.native import run_error
+from wengert.compiler.entry.native import run_error
 from wengert.compiler.machine.target import LEVELS, Loaded, needed_features
 from wengert.compiler.program.program import RAISED
 from wengert.core.errors import user_error

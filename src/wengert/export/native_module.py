@@ -13,13 +13,13 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from wengert.compiler import aspects as _aspects  # noqa: F401  # the native code of operations
-from wengert.compiler.forms.prepare import prepare
+from wengert.compiler.functions import missing_instructions as _missing  # noqa: F401  # what targets lack
 from wengert.compiler.machine.target import Target, compiling_for
 from wengert.compiler.machine.translation import CODE_LEVELS, Level, emit_object, optimize_wholly
-from wengert.compiler.program.memory_plan import ALIGNMENT
+from wengert.compiler.program.prepare import prepare
 from wengert.compiler.program.program import Program
 from wengert.compiler.program.program_writer import write_program
-from wengert.compiler.simd import missing_instructions as _missing  # noqa: F401  # what targets lack
+from wengert.compiler.schedule.memory_plan import ALIGNMENT
 from wengert.export.linear_algebra import define_functions
 from wengert.export.refusals import refuse_operations
 from wengert.graph.graph import Graph

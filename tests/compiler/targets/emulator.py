@@ -17,11 +17,11 @@ import numpy as np
 from tests.stand_in.device_array import Device, ndarray
 from tests.stand_in.library import LIBRARY, registered
 
-from wengert.compiler.forms.prepare import prepare_for_device
 from wengert.compiler.machine import target
+from wengert.compiler.machine.tables import aligned_empty
 from wengert.compiler.machine.translation import object_code
-from wengert.compiler.program.memory_plan import Pointers
-from wengert.compiler.program.program import aligned_empty
+from wengert.compiler.program.prepare import prepare_for_device
+from wengert.compiler.schedule.memory_plan import Pointers
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, Type
 from wengert.compiler.targets.device_division import INVERSE, INVERSE_ROOT

@@ -10,7 +10,7 @@ from tests.compiler.targets.devices import assert_same_bits, on_gpu
 from tests.compiler.targets.emulator import ptx_of
 
 import wengert as wg
-from wengert.compiler.forms.prepare import prepare_for_device
+from wengert.compiler.program.prepare import prepare_for_device
 from wengert.compiler.targets.device_division import call_divisions
 
 DIGITS = {"f8": 53, "f4": 24}

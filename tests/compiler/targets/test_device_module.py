@@ -8,7 +8,7 @@ import pytest
 from tests.compiler.targets.emulator import check_ptx, ptx_of
 
 import wengert as wg
-from wengert.compiler.forms.prepare import prepare_for_device
+from wengert.compiler.program.prepare import prepare_for_device
 from wengert.compiler.targets.device_module import table_kernel, translate
 
 

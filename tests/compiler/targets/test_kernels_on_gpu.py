@@ -8,7 +8,7 @@ from tests.compiler.targets.devices import DEVICE, assert_as_compiled, on_gpu
 from tests.compiler.targets.emulator import Emulated
 
 import wengert as wg
-from wengert.compiler.forms.prepare import prepare_for_device
+from wengert.compiler.program.prepare import prepare_for_device
 from wengert.graph.ir import is_a
 from wengert.ops.contraction.products import matmul
 

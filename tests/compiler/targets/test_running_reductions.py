@@ -7,7 +7,7 @@ import pytest
 from tests.compiler.targets.devices import on_gpu
 
 import wengert as wg
-from wengert.compiler.forms.prepare import prepare_for_device
+from wengert.compiler.program.prepare import prepare_for_device
 from wengert.transforms.tracing import trace
 
 ROWS, COLUMNS, WHOLE = ((9, 10007), 1), ((8191, 521), 0), ((3, 41, 167), None)

@@ -8,7 +8,7 @@ from tests.compiler.targets.devices import on_gpu
 from tests.compiler.targets.emulator import Emulated
 
 import wengert as wg
-from wengert.compiler.schedule.affine import flat_index, loop_position
+from wengert.compiler.forms.affine import flat_index, loop_position
 from wengert.compiler.targets.grid_kernel import GridKernelWriter
 from wengert.compiler.targets.grid_plan import GridPlan
 from wengert.compiler.targets.thread_order import Access, OrderSearch, ThreadOrder

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from wengert.compiler.program.failures import FAILURES
+from wengert.compiler.forms.failures import FAILURES
 from wengert.compiler.program.program import FIRST_FAILURE
 from wengert.export.c_source import CSource, write_c
 from wengert.export.interface import Interface, make_interface

@@ -1,4 +1,4 @@
-"""The native code of the operations: a file for each family, and `simd/` for the mathematical functions."""
+"""The native code of the operations: a file for each family, and `functions/` for the mathematical functions."""
 
 from wengert.compiler.aspects import (
     attention,
@@ -19,7 +19,7 @@ from wengert.compiler.aspects import (
     windows,
 )
 from wengert.compiler.forms.lowering import expansion, lowering
-from wengert.compiler.simd import (
+from wengert.compiler.functions import (
     complex_functions,
     error_function,
     exponential,

@@ -1,6 +1,6 @@
 """Complex numbers: the instructions of operations on them, element by element.
 
-Functions of complex numbers are in `simd/complex_functions.py`.
+Functions of complex numbers are in `functions/complex_functions.py`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from math import inf
 
 from wengert.compiler.aspects.elementwise import WhereInstructions, identity
 from wengert.compiler.forms.lowering import Cost, Instructions, Predicate, complex_lowering
+from wengert.compiler.functions.vector_functions import call, function_cost
 from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.lanes import Lanes, select
-from wengert.compiler.simd.vector_functions import call, function_cost
 from wengert.core.machine import Machine
 from wengert.ops.elementwise import arithmetic, choices, complex_numbers, predicates
 from wengert.ops.shape import casting

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiler.forms.affine import ZERO, Affine, Guard, Position, Read, bounds_guards, broadcast_position
 from wengert.compiler.forms.lowering import Gather, Scatter, View, expansion, lowering
 from wengert.compiler.routines.runs import CHAIN, RUNNING
-from wengert.compiler.schedule.affine import ZERO, Affine, Guard, Position, Read, bounds_guards, broadcast_position
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.predicates import equal
 from wengert.ops.indexing import repeated_updates

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from wengert.compiler.forms.lowering import Instructions, expansion, lowering, on_numbers
+from wengert.compiler.functions.vector_functions import replace_rare, vector_function
 from wengert.compiler.simd.lanes import Lanes, fma, select
-from wengert.compiler.simd.vector_functions import replace_rare, vector_function
 from wengert.core.machine import Machine
 from wengert.core.spec import Spec
 from wengert.ops.elementwise import arithmetic, predicates

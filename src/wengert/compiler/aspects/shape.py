@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.aspects.elementwise import identity
-from wengert.compiler.forms.lowering import Choice, View, expansion, lowering, on_scalars
-from wengert.compiler.schedule.affine import (
+from wengert.compiler.forms.affine import (
     Affine,
     Guard,
     Position,
@@ -20,6 +19,7 @@ from wengert.compiler.schedule.affine import (
     broadcast_position,
     reshape_position,
 )
+from wengert.compiler.forms.lowering import Choice, View, expansion, lowering, on_scalars
 from wengert.core.spec import Spec
 from wengert.ops.shape import casting, joining, rearranging, reshaping
 from wengert.ops.shape.casting import astype

@@ -14,9 +14,9 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from wengert.compiler.entry.python_objects import DATA, is_supported
-from wengert.compiler.kernels.threads import DECLARE_PARALLEL
-from wengert.compiler.machine.native import LOCK, load_or_compile
+from wengert.compiler.entry.native import LOCK, load_or_compile
+from wengert.compiler.machine.python_objects import DATA, is_supported
+from wengert.compiler.threads.pool import DECLARE_PARALLEL
 from wengert.core import machine
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph

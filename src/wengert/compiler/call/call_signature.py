@@ -16,8 +16,8 @@ import numpy as np
 from wengert.compiler.call.captures import Captures
 from wengert.compiler.entry.entry_signature import Constant, EntrySignature, Nothing
 from wengert.compiler.entry.entry_values import Argument, is_native_dtype
+from wengert.compiler.entry.native import LOCK, NO_TARGETS, NativeProgram, load_or_compile
 from wengert.compiler.entry.program_state import StateUse
-from wengert.compiler.machine.native import LOCK, NO_TARGETS, NativeProgram, load_or_compile
 from wengert.compiler.machine.translation import Effort
 from wengert.core import machine
 from wengert.core.array import Array

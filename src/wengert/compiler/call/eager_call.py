@@ -13,6 +13,8 @@ from wengert.compiler import aspects as aspects  # fills in the native code of o
 from wengert.compiler.call.eager_stacks import run_blocks
 from wengert.compiler.entry.entry_signature import EntrySignature
 from wengert.compiler.entry.entry_values import Argument
+from wengert.compiler.entry.native import LOCK, NativeProgram, load_or_compile
+from wengert.compiler.forms.gather import INDEX_DTYPES
 from wengert.compiler.forms.lowering import (
     FLOATS,
     Gather,
@@ -22,9 +24,7 @@ from wengert.compiler.forms.lowering import (
     expansion,
     lowering,
 )
-from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
 from wengert.compiler.routines.triangular_panels import is_factored_in_blocks
-from wengert.compiler.schedule.gather import INDEX_DTYPES
 from wengert.core import machine
 from wengert.core.aspects import primitive_of
 from wengert.core.native import LargeSignatures, StackCalls, native_call

@@ -26,7 +26,7 @@ from wengert.compiler.call.eager_stacks import is_native_stack, without_context
 from wengert.compiler.call.exact_parts import adds_repeatedly, has_one_rounding, is_native_function
 from wengert.compiler.entry.entry_signature import EntrySignature
 from wengert.compiler.entry.entry_values import Argument
-from wengert.compiler.machine.native import LOCK, NativeProgram, load_or_compile
+from wengert.compiler.entry.native import LOCK, NativeProgram, load_or_compile
 from wengert.core import machine
 from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec

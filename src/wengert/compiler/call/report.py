@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from wengert.compiler.machine.build import Build
+from wengert.compiler.entry.build import Build
 from wengert.compiler.program.step_costs import StepCost, program_costs
 from wengert.graph.graph import Graph
 from wengert.modes.trace import Unrolled

@@ -1,1 +1,1 @@
-"""The call from Python: arguments, results, captured tensors, and calls back to Python."""
+"""The loaded program, and the call from Python: arguments, results, captured tensors, and calls back to Python."""

@@ -8,7 +8,7 @@ from itertools import groupby
 from wengert.compiler.entry.entry_code import EntryCode
 from wengert.compiler.entry.entry_signature import ArgumentTree, Constant, EntrySignature
 from wengert.compiler.entry.entry_values import Argument
-from wengert.compiler.entry.python_objects import dtype_name, python_symbol
+from wengert.compiler.machine.python_objects import dtype_name, python_symbol
 from wengert.compiler.simd.lanes import Lanes
 from wengert.compiler.simd.types import BOOL, I64, PTR
 from wengert.core import machine

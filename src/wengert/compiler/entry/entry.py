@@ -21,10 +21,10 @@ from wengert.compiler.entry.argument_reader import ArgumentReader
 from wengert.compiler.entry.entry_code import I8, I32, EntryCode
 from wengert.compiler.entry.entry_signature import EntrySignature, Nothing, ResultTree, count_containers
 from wengert.compiler.entry.entry_values import NO_STATES, States
-from wengert.compiler.entry.python_calls import ENTRY_FUNCTIONS, RELEASED, UNOPTIMISED
-from wengert.compiler.entry.python_objects import DATA, EXTRA, LEVEL, NUMBER, PAYLOAD, dtype_name
 from wengert.compiler.entry.state_calls import HELD_SIZE, STATE_FUNCTIONS
 from wengert.compiler.entry.tree_calls import OBJECTS, TREE_FUNCTIONS
+from wengert.compiler.machine.python_calls import ENTRY_FUNCTIONS, RELEASED, UNOPTIMISED
+from wengert.compiler.machine.python_objects import DATA, EXTRA, LEVEL, NUMBER, PAYLOAD, dtype_name
 from wengert.compiler.machine.target import Loaded
 from wengert.compiler.simd.lanes import Lanes
 from wengert.compiler.simd.types import BOOL, I64, PTR, Type

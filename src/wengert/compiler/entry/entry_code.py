@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wengert.compiler.entry.python_calls import LAYOUT
-from wengert.compiler.entry.python_objects import dtype_name, python_symbol
 from wengert.compiler.entry.tree_calls import OBJECTS
+from wengert.compiler.machine.python_calls import LAYOUT
+from wengert.compiler.machine.python_objects import dtype_name, python_symbol
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import PTR, Type
 from wengert.core.spec import Spec

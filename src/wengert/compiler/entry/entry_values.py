@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from wengert.compiler.entry.python_objects import NUMBERS
+from wengert.compiler.machine.python_objects import NUMBERS
 from wengert.core.spec import Spec
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from wengert.compiler.entry.entry_values import States
 from wengert.compiler.entry.state_calls import ABSENT, COPIES, COUNTS, OF_GRADIENT, OVERWRITES, READS, REPLACES
-from wengert.compiler.program.memory_plan import aligned_size
 from wengert.compiler.program.program import Program
+from wengert.compiler.schedule.memory_plan import aligned_size
 from wengert.core import machine
 from wengert.core.spec import Spec
 from wengert.modes.guards import CHANGES

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from wengert.compiler.entry.python_objects import (
+from wengert.compiler.machine.python_objects import (
     CHANGED,
     DATA,
     EXTRA,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from wengert.compiler.entry.python_calls import UNOPTIMISED
-from wengert.compiler.entry.python_objects import TYPE
+from wengert.compiler.machine.python_calls import UNOPTIMISED
+from wengert.compiler.machine.python_objects import TYPE
 
 OBJECTS = "wengert.objects"
 """The table of the objects that an entry compares with what it is given: keys, and constant arguments."""

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiler.program.memory_plan import ALIGNMENT
 from wengert.compiler.program.program import Fallback, OperandSource, Program
+from wengert.compiler.schedule.memory_plan import ALIGNMENT
 from wengert.core.errors import user_error
 from wengert.core.infer import is_elementwise
 from wengert.core.primitive import plain_impl

@@ -1,1 +1,1 @@
-"""What operations become in native code: lowerings, expansions, and the form of each operation in a program."""
+"""What operations become in native code: lowerings, elements at affine positions, and the form of each operation."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from enum import Enum
 
+from wengert.compiler.forms.affine import loop_position
+from wengert.compiler.forms.gather import Written, is_native_key
 from wengert.compiler.forms.lowering import (
     SUPPORTED,
     Choice,
@@ -20,15 +22,13 @@ from wengert.compiler.forms.lowering import (
     lowering_of,
     native_code,
 )
-from wengert.compiler.schedule.affine import loop_position
-from wengert.compiler.schedule.gather import Written, is_native_key
-from wengert.compiler.schedule.short_rows import in_rows
+from wengert.compiler.forms.short_rows import in_rows
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP
 from wengert.core import machine
 from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec
-from wengert.graph.ir import Input, Node, Operation
+from wengert.graph.ir import Constant, Input, Node, Operation
 
 
 class Form(Enum):
@@ -179,3 +179,13 @@ def scalar_operations(node: Operation) -> int:
         case MatrixFunction():
             return node.size * operation_cost(node)
     return node.size
+
+
+def is_immediate(node: Node) -> bool:
+    """Whether a constant is part of the code."""
+    return (
+        isinstance(node, Constant)
+        and (node.weak is not None or node.size == 1)
+        and node.dtype.kind in "fibc"
+        and not node.is_captured
+    )

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from wengert.compiler.program.failures import DIAGONAL
-from wengert.compiler.schedule.affine import Position, Read
+from wengert.compiler.forms.affine import Position, Read
+from wengert.compiler.forms.failures import DIAGONAL
 from wengert.compiler.simd.complex_lanes import RunningState
 from wengert.compiler.simd.lanes import Lanes
 from wengert.compiler.simd.types import PARTS, Type

@@ -1,1 +1,1 @@
-"""Loops over elements as LLVM text, and their threads."""
+"""Loops over elements as LLVM text."""

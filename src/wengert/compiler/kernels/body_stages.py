@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
+from wengert.compiler.forms.affine import Position, lane_stride
 from wengert.compiler.forms.classify import Form, operation_cost
 from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.element_sources import Element, ElementSources
 from wengert.compiler.kernels.loop_plan import LoopPlan
-from wengert.compiler.schedule.affine import Position, lane_stride
 from wengert.compiler.simd.lanes import Lanes
 from wengert.compiler.simd.types import Type
 from wengert.core import machine

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from wengert.compiler.forms.affine import Counter
 from wengert.compiler.forms.classify import Form
-from wengert.compiler.schedule.affine import Counter
 from wengert.core import machine
 from wengert.graph.ir import Operation
 

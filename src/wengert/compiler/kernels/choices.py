@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from wengert.compiler.forms.affine import Guard, Position, Read, flat_index, lane_stride
 from wengert.compiler.forms.classify import Form
-from wengert.compiler.schedule.affine import Guard, Position, Read, flat_index, lane_stride
 from wengert.compiler.simd.complex_lanes import constant
 from wengert.compiler.simd.lane_operations import gather_lanes, load_element
 from wengert.compiler.simd.lanes import Lanes, select

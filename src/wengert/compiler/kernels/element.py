@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.compiler.forms.affine import ZERO, Affine, Counter, Position, flat_index, lane_stride
 from wengert.compiler.forms.classify import Form
+from wengert.compiler.forms.failures import OUT_OF_BOUNDS, Failure
+from wengert.compiler.forms.gather import IndexedPosition, are_indices, gather_source
 from wengert.compiler.forms.lowering import Draw, MatrixFunction, Reduction, lowering_of, write_element
 from wengert.compiler.kernels.choices import choose, read_chosen
 from wengert.compiler.kernels.element_sources import SUM, Element, ElementSources
 from wengert.compiler.kernels.iteration import write_iteration
 from wengert.compiler.kernels.row_sums import sum_of_products
-from wengert.compiler.program.failures import OUT_OF_BOUNDS, Failure
-from wengert.compiler.program.memory_plan import Pointers
-from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, flat_index, lane_stride
-from wengert.compiler.schedule.gather import IndexedPosition, are_indices, gather_source
+from wengert.compiler.schedule.memory_plan import Pointers
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.simd.complex_lanes import Complex, constant, parts_of

@@ -7,10 +7,10 @@ from itertools import product
 
 import numpy as np
 
+from wengert.compiler.forms.affine import Affine, Position, Read, broadcast_position
 from wengert.compiler.forms.classify import Form
+from wengert.compiler.forms.gather import IndexedPosition, gather_source
 from wengert.compiler.forms.lowering import Choice, MatrixFunction, View, lowering_of
-from wengert.compiler.schedule.affine import Affine, Position, Read, broadcast_position
-from wengert.compiler.schedule.gather import IndexedPosition, gather_source
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.core.aspects import primitive_of

@@ -20,7 +20,7 @@ from wengert.compiler.kernels.loops import KernelLoops
 from wengert.compiler.kernels.scatters import ScatterWriter, combine_sums
 from wengert.compiler.machine.target import aligned_stack
 from wengert.compiler.machine.translation import FEW_PASSES
-from wengert.compiler.program.memory_plan import POINTER, Memory, Pointers
+from wengert.compiler.schedule.memory_plan import POINTER, Memory, Pointers
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.simd.lanes import Code, Lanes

@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import product
 
+from wengert.compiler.forms.affine import ZERO, Affine, Counter, Position, flat_index
 from wengert.compiler.forms.classify import Form, operation_cost
+from wengert.compiler.forms.gather import Written
 from wengert.compiler.forms.lowering import MatrixFunction, lowering_of
 from wengert.compiler.kernels.borders import find_interior
 from wengert.compiler.kernels.element_sources import Element, ElementSources
 from wengert.compiler.kernels.iteration import vectors_at_once
 from wengert.compiler.kernels.row_sums import find_factor_rows
 from wengert.compiler.machine.target import sum_lanes, vector_lanes
-from wengert.compiler.schedule.affine import ZERO, Affine, Counter, Position, flat_index
-from wengert.compiler.schedule.gather import Written
 from wengert.compiler.schedule.pieces import piece_positions
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel

@@ -8,13 +8,13 @@ from contextlib import ExitStack, contextmanager
 from functools import partial, reduce
 from typing import Any
 
+from wengert.compiler.forms.affine import Counter
 from wengert.compiler.kernels.accumulators import Accumulators, SumsInMemory
 from wengert.compiler.kernels.body_stages import BodyStages
 from wengert.compiler.kernels.borders import Interior, restrict
 from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.machine.target import vector_bytes
-from wengert.compiler.schedule.affine import Counter
 from wengert.compiler.simd.lane_operations import any_lane
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, PTR, Type

@@ -11,13 +11,13 @@ import math
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from wengert.compiler.forms.affine import flat_index
 from wengert.compiler.forms.classify import Form
+from wengert.compiler.forms.short_rows import in_rows
 from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.kernels.row_parts import RowParts
-from wengert.compiler.schedule.affine import flat_index
 from wengert.compiler.schedule.row_kernels import RowKernel, RowPart, outer_axes
 from wengert.compiler.schedule.schedule_steps import Kernel
-from wengert.compiler.schedule.short_rows import in_rows
 from wengert.core import machine
 from wengert.graph.ir import Node, Operation
 

@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
+from wengert.compiler.forms.affine import Affine, Position, flat_index
 from wengert.compiler.kernels.accumulators import Accumulators, SumsInMemory, write_combination
 from wengert.compiler.kernels.element import Elements, StoredElement
 from wengert.compiler.kernels.kernel import KernelText, kernel_function
 from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.kernels.loops import KernelLoops, piece_bounds
-from wengert.compiler.program.memory_plan import Memory, Pointers
-from wengert.compiler.schedule.affine import Affine, Position, flat_index
+from wengert.compiler.schedule.memory_plan import Memory, Pointers
 from wengert.compiler.schedule.row_kernels import RowKernel, RowPart, index_in_row
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.simd.lanes import Code, Lanes

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 
+from wengert.compiler.forms.affine import flat_index
 from wengert.compiler.forms.classify import COMPUTED, operation_cost
 from wengert.compiler.kernels.loop_plan import LoopPlan
-from wengert.compiler.schedule.affine import flat_index
 from wengert.compiler.schedule.row_kernels import RowKernel, RowPart
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.core import machine

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from wengert.compiler.forms.affine import Affine, Position, flat_index, lane_stride
 from wengert.compiler.forms.classify import Form
 from wengert.compiler.kernels.element_sources import Element, ElementSources
-from wengert.compiler.schedule.affine import Affine, Position, flat_index, lane_stride
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import load_element, load_masked, pick_lanes, splat, store_element
 from wengert.compiler.simd.lanes import Lanes, fma, select

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from wengert.compiler.forms.affine import ZERO, Affine
+from wengert.compiler.forms.gather import IndexedPosition, Written
 from wengert.compiler.kernels.loops import piece_bounds
-from wengert.compiler.program.memory_plan import Memory, Slot, address
-from wengert.compiler.schedule.affine import ZERO, Affine
-from wengert.compiler.schedule.gather import IndexedPosition, Written
+from wengert.compiler.schedule.memory_plan import Memory, Slot, address
 from wengert.compiler.simd.lane_operations import any_lane, load_element, store_element
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, PTR, Type

@@ -1,1 +1,1 @@
-"""Machine code: the target, loading, and the disk cache."""
+"""Machine code: the target, the translation, the disk cache, and the layout of Python's objects."""

@@ -15,7 +15,6 @@ import llvmlite.binding as llvm
 
 from wengert.compiler.forms.classify import Form
 from wengert.compiler.forms.lowering import Draw, MatrixFunction, Reduction, lowering_of, native_code
-from wengert.compiler.forms.prepare import prepare_body
 from wengert.compiler.machine.target import target_machine
 from wengert.compiler.machine.translation import optimize
 from wengert.compiler.program.instruction_counts import (
@@ -33,6 +32,7 @@ from wengert.compiler.program.instruction_counts import (
     is_rare,
     matrix_code,
 )
+from wengert.compiler.program.prepare import prepare_body
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.control.loop import LOOP
 from wengert.core.primitive import OUTPUT

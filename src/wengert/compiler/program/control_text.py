@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from wengert.compiler.forms.classify import is_update
 from wengert.compiler.machine.target import machine_target
-from wengert.compiler.program.memory_plan import aligned_size
 from wengert.compiler.program.program import NO_MEMORY
 from wengert.compiler.program.program_plan import branch_pairs
+from wengert.compiler.schedule.memory_plan import aligned_size
 from wengert.compiler.simd.lanes import Lanes, select
 from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.control.loop import LOOP

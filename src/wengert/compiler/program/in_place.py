@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from wengert.compiler.program.memory_plan import Memory, Slot
-from wengert.compiler.schedule.gather import Written
+from wengert.compiler.forms.gather import Written
+from wengert.compiler.schedule.memory_plan import Memory, Slot
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.graph.ir import Node, Operation
 

@@ -24,13 +24,13 @@ from wengert.compiler.forms.lowering import (
     native_code,
     write_element,
 )
+from wengert.compiler.functions.vector_functions import call as call_function
+from wengert.compiler.functions.vector_functions import definitions
 from wengert.compiler.machine.target import target_machine, vector_bytes, vector_lanes
 from wengert.compiler.machine.translation import optimize
 from wengert.compiler.simd.complex_lanes import constant, from_parts, parts_of
 from wengert.compiler.simd.lanes import Code, Lanes, fma
 from wengert.compiler.simd.types import PTR, Type
-from wengert.compiler.simd.vector_functions import call as call_function
-from wengert.compiler.simd.vector_functions import definitions
 from wengert.compiler.small_matrices.call import MatrixCall
 from wengert.compiler.small_matrices.columns import unrolled_columns
 from wengert.graph.ir import Constant, Node, Operation

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from wengert.compiler.entry.python_calls import (
+from wengert.compiler.functions.vector_functions import declaration, definitions, is_inlined, vector_symbol
+from wengert.compiler.kernels.kernel import KernelText
+from wengert.compiler.machine.python_calls import (
     ADDRESS,
     INTERRUPTED,
     NEEDED_BY_INTERRUPTED,
@@ -14,17 +16,17 @@ from wengert.compiler.entry.python_calls import (
     UPCALL,
     UPCALL_OPERAND,
 )
-from wengert.compiler.kernels.kernel import KernelText
-from wengert.compiler.kernels.threads import DECLARE_PARALLEL
+from wengert.compiler.machine.tables import Table
 from wengert.compiler.machine.target import aligned_stack, machine_target
 from wengert.compiler.machine.translation import FEW_PASSES, Effort, Level, Module
 from wengert.compiler.program.kept_memory import NEEDED_BY_TAKE, TAKE_AND_RETURN
 from wengert.compiler.program.kernel_lists import RUN_LIST, EqualKernels
-from wengert.compiler.program.memory_plan import POINTER
-from wengert.compiler.program.program import Fallback, OperandSource, Table
+from wengert.compiler.program.program import Fallback, OperandSource
+from wengert.compiler.routines.call import FunctionText
+from wengert.compiler.schedule.memory_plan import POINTER
 from wengert.compiler.simd.lanes import Code
 from wengert.compiler.simd.types import Type
-from wengert.compiler.simd.vector_functions import declaration, definitions, is_inlined, vector_symbol
+from wengert.compiler.threads.pool import DECLARE_PARALLEL
 from wengert.core import machine, parallel
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Operation
@@ -57,14 +59,6 @@ class Body(NamedTuple):
     summary: tuple[str, ...]
     is_inline: bool
     is_in_registers: bool
-
-
-class FunctionText(NamedTuple):
-    """A function that routines call, without its name."""
-
-    parameters: str
-    code: Code
-    attributes: str = ""
 
 
 class Shared:

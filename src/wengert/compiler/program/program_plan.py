@@ -9,18 +9,18 @@ from typing import Any
 from wengert.compiler.forms.classify import Form, is_update
 from wengert.compiler.forms.lowering import Routine, lowering_of
 from wengert.compiler.forms.matrices import is_matrix_transpose
-from wengert.compiler.forms.prepare import prepare_body
+from wengert.compiler.forms.strides import Strides, contiguous_strides
 from wengert.compiler.kernels.kernel import KernelWriter
 from wengert.compiler.kernels.loops import KernelLoops
 from wengert.compiler.kernels.row_fusion import fuse_rows
 from wengert.compiler.kernels.row_kernel import RowKernelWriter
 from wengert.compiler.program.in_place import InPlace, Step, Update, scatter_update
-from wengert.compiler.program.memory_plan import Memory, Slot
+from wengert.compiler.program.prepare import prepare_body
 from wengert.compiler.schedule.awaited_states import compute_awaited_first
+from wengert.compiler.schedule.memory_plan import Memory, Slot
 from wengert.compiler.schedule.row_kernels import RowKernel
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
-from wengert.compiler.schedule.strides import Strides, contiguous_strides
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP
 from wengert.core import machine

@@ -6,24 +6,24 @@ from collections.abc import Collection, Sequence
 from itertools import filterfalse
 from typing import NamedTuple
 
-from wengert.compiler.forms.classify import Form
+from wengert.compiler.forms.classify import Form, is_immediate
 from wengert.compiler.forms.lowering import Routine, lowering_of
-from wengert.compiler.forms.prepare import prepare_body
+from wengert.compiler.forms.strides import contiguous_strides
 from wengert.compiler.kernels.kernel import KernelText
-from wengert.compiler.kernels.threads import share_work
 from wengert.compiler.machine.target import machine_target
 from wengert.compiler.machine.translation import Effort
 from wengert.compiler.program.control_text import LoopWriter, SwitchWriter
 from wengert.compiler.program.kernel_lists import find_equal_kernels, write_list
-from wengert.compiler.program.memory_plan import ALIGNMENT, Slot, address, aligned_size, is_immediate
 from wengert.compiler.program.module_text import Body, BodyText, Shared, upcall_table, write_modules
+from wengert.compiler.program.prepare import prepare_body
 from wengert.compiler.program.program import FIRST_FAILURE, NO_MEMORY, RAISED, Fallback, OperandSource, Program
 from wengert.compiler.program.program_plan import Plan, home_of, is_read_transposed, make_plan, read_layout, stored_base
 from wengert.compiler.routines.call import Operand, RoutineCall
+from wengert.compiler.schedule.memory_plan import ALIGNMENT, Slot, address, aligned_size
 from wengert.compiler.schedule.schedule_steps import Kernel
-from wengert.compiler.schedule.strides import contiguous_strides
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, PTR, Type
+from wengert.compiler.threads.pool import share_work
 from wengert.control.loop import LOOP
 from wengert.core import machine
 from wengert.core.spec import Spec

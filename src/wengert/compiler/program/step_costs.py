@@ -15,9 +15,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from wengert.compiler.forms.classify import Form
+from wengert.compiler.forms.classify import Form, is_immediate
+from wengert.compiler.forms.gather import Written
 from wengert.compiler.forms.lowering import Indexed, MatrixFunction, Routine, RoutineWork, lowering_of, native_code
-from wengert.compiler.forms.prepare import prepare, prepare_body
 from wengert.compiler.kernels.iteration import fewest_steps
 from wengert.compiler.kernels.kernel import KernelText
 from wengert.compiler.kernels.loop_plan import LoopPlan
@@ -36,9 +36,8 @@ from wengert.compiler.program.instruction_counts import (
     matrix_code,
 )
 from wengert.compiler.program.loop_lengths import loop_lengths
-from wengert.compiler.program.memory_plan import is_immediate
+from wengert.compiler.program.prepare import prepare, prepare_body
 from wengert.compiler.program.program_plan import Plan, branch_pairs, make_plan, stored_base
-from wengert.compiler.schedule.gather import Written
 from wengert.compiler.schedule.row_kernels import RowKernel
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.simd.types import Type

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from wengert.compiler.kernels.threads import share_work
-from wengert.compiler.program.module_text import FunctionText, Shared
-from wengert.compiler.program.program import Table
+from wengert.compiler.machine.tables import Table
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR, Number, Type
+from wengert.compiler.threads.pool import share_work
 from wengert.core import machine
 from wengert.core.blas import blas
 from wengert.graph.ir import Operation
+
+if TYPE_CHECKING:
+    from wengert.compiler.program.module_text import Shared
+
+
+class FunctionText(NamedTuple):
+    """A function that routines call, without its name."""
+
+    parameters: str
+    code: Code
+    attributes: str = ""
 
 
 class Operand(NamedTuple):

@@ -1,7 +1,7 @@
 """Cholesky's factorisation in blocks, on all cores, without LAPACK.
 
 The matrix is stored by rows, and its lower triangle becomes L. The caller factors a block on the diagonal, as the upper
-triangle L^T, whose rows are vectors. The rows below it follow as a job of the one pool (`kernels/threads.py`), in
+triangle L^T, whose rows are vectors. The rows below it follow as a job of the one pool (`threads/pool.py`), in
 panels of as many rows as a tile of `packed_products.py` has columns: a panel is transposed, so that its rows are lanes,
 solved, and copied back. The products of these rows are then subtracted from the columns after the block, tile by tile,
 in the lower triangle alone.

@@ -1,7 +1,7 @@
 """Gaussian elimination with row exchanges, in blocks of columns, on all cores, without LAPACK.
 
 LAPACK's threads spin while those of other native code work, and gain little on matrices of some hundred rows. Here a
-block of columns is eliminated by the caller. The other columns follow as a job of the one pool (`kernels/threads.py`),
+block of columns is eliminated by the caller. The other columns follow as a job of the one pool (`threads/pool.py`),
 in groups of as many as a tile of `packed_products.py` has rows: each group exchanges its elements, solves the triangle
 of the block, and subtracts the products of what it found with the multipliers below the triangle, which are copied
 into panels once for all groups.

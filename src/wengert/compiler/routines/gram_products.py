@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from wengert.compiler.forms.lowering import Routine
 from wengert.compiler.forms.matrices import blas_letter
+from wengert.compiler.forms.strides import is_by_rows, is_factor, matrix_stride
 from wengert.compiler.routines.call import RoutineCall
-from wengert.compiler.schedule.strides import is_by_rows, is_factor, matrix_stride
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, Type
 from wengert.core import machine

@@ -2,7 +2,7 @@
 
 BLAS has threads of its own, which spin for a while after each product: kernels that follow wait for a core, and so does
 a product if another program has one. Here the rows of the result are parts of a job of the one pool
-(`kernels/threads.py`). The right operand is copied once, into panels of two vectors of columns, which are read one
+(`threads/pool.py`). The right operand is copied once, into panels of two vectors of columns, which are read one
 after the other. A tile of the result stays in registers while a sum runs, and long sums are cut into chunks that stay
 in the cache: each element is summed in order, whatever the tiles, the vectors and the threads. Sums begin with zeros,
 or with the numbers that the product is added to.

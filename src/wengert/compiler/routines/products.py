@@ -14,13 +14,13 @@ from typing import NamedTuple
 from wengert.compiler.forms.lowering import Routine
 from wengert.compiler.forms.matrices import are_float_stacks, blas_letter, is_gram
 from wengert.compiler.forms.product_sums import PRODUCT_SUM
+from wengert.compiler.forms.strides import contiguous_strides, is_factor, is_summand, matrix_stride
 from wengert.compiler.routines.call import Operand, RoutineCall, read_part
 from wengert.compiler.routines.gram_products import write_gram
 from wengert.compiler.routines.long_products import piece_length, pieces, pieces_bytes, write_piece, write_sum
 from wengert.compiler.routines.packed_products import PackedProduct, Tiling
 from wengert.compiler.routines.small_products import SmallProduct
 from wengert.compiler.routines.vector_products import VectorProduct
-from wengert.compiler.schedule.strides import contiguous_strides, is_factor, is_summand, matrix_stride
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.core import machine

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from wengert.compiler.forms.classify import is_immediate
 from wengert.compiler.forms.lowering import FLOATS, Instructions, Routine, lowering
-from wengert.compiler.program.memory_plan import is_immediate
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.simd.lanes import Lanes, select
 from wengert.compiler.simd.types import Type

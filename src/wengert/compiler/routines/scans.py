@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
+from wengert.compiler.forms.classify import is_immediate
 from wengert.compiler.forms.lowering import SUPPORTED, Routine
 from wengert.compiler.machine.target import vector_lanes
-from wengert.compiler.program.memory_plan import is_immediate
 from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.routines.sorting import Rows
 from wengert.compiler.simd.lanes import Code, Lanes

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from wengert.compiler.forms.classify import is_immediate
 from wengert.compiler.forms.lowering import SUPPORTED, Indexed, Routine, RoutineWork
 from wengert.compiler.machine.translation import FEW_PASSES
-from wengert.compiler.program.memory_plan import is_immediate
 from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.simd.lane_operations import gather_lanes
 from wengert.compiler.simd.lanes import Code, Lanes, select

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from wengert.compiler.forms.classify import is_immediate
 from wengert.compiler.forms.lowering import FLOATS, Routine
-from wengert.compiler.program.memory_plan import is_immediate
 from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, Type

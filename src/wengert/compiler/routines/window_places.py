@@ -11,9 +11,9 @@ import math
 from contextlib import ExitStack
 from itertools import product
 
+from wengert.compiler.forms.classify import is_immediate
 from wengert.compiler.forms.lowering import FLOATS, Routine
 from wengert.compiler.machine.target import vector_lanes
-from wengert.compiler.program.memory_plan import is_immediate
 from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.simd.lane_operations import pick_lanes
 from wengert.compiler.simd.lanes import Code, Lanes, select

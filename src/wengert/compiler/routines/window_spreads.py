@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 
+from wengert.compiler.forms.classify import is_immediate
 from wengert.compiler.forms.lowering import FLOATS, Routine
 from wengert.compiler.machine.target import vector_lanes
-from wengert.compiler.program.memory_plan import is_immediate
 from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.routines.window_places import are_ranges, range_marks
 from wengert.compiler.simd.lanes import Code, Lanes

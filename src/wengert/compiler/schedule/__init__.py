@@ -1,1 +1,1 @@
-"""Which values are stored and which loops compute them; elements at affine positions."""
+"""Which values are stored, which loops compute them, and where they are in memory."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wengert.compiler.forms.affine import Position, loop_position
 from wengert.compiler.forms.classify import Form
 from wengert.compiler.forms.lowering import Choice, lowering_of
-from wengert.compiler.schedule.affine import Position, loop_position
-from wengert.compiler.schedule.short_rows import in_rows
+from wengert.compiler.forms.short_rows import in_rows
 from wengert.graph.ir import Operation
 
 if TYPE_CHECKING:

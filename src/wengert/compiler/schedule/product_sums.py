@@ -15,9 +15,9 @@ from typing import TypeGuard
 from wengert.compiler.forms.classify import Form, form_of
 from wengert.compiler.forms.matrices import is_gram, is_matrix_transpose
 from wengert.compiler.forms.product_sums import PRODUCT_SUM
+from wengert.compiler.forms.strides import is_summand, layout_of
 from wengert.compiler.routines.long_products import piece_length
 from wengert.compiler.routines.small_products import SmallProduct
-from wengert.compiler.schedule.strides import is_summand, layout_of
 from wengert.compiler.simd.types import Type
 from wengert.core import machine
 from wengert.graph.graph import Graph

@@ -14,7 +14,7 @@ import math
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from wengert.compiler.schedule.affine import Affine, Counter
+from wengert.compiler.forms.affine import Affine, Counter
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.graph.ir import Node
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wengert.compiler.forms.classify import Form, is_update
-from wengert.compiler.schedule.gather import Written
+from wengert.compiler.forms.gather import Written
 from wengert.core import machine
 from wengert.graph.ir import Node, Operation, is_a
 from wengert.ops.shape.reshaping import _broadcast_to, _expand_dims

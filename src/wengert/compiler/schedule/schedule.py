@@ -11,26 +11,26 @@ from __future__ import annotations
 import math
 from functools import partial
 
+from wengert.compiler.forms.affine import ZERO, Position, loop_position, reshape_position
 from wengert.compiler.forms.classify import COMPUTED, Form, form_of, operation_cost, scalar_operations
+from wengert.compiler.forms.gather import Written
 from wengert.compiler.forms.lowering import MatrixFunction, Routine, View, lowering_of
 from wengert.compiler.forms.matrices import is_matrix_transpose
-from wengert.compiler.schedule.affine import ZERO, Position, loop_position, reshape_position
-from wengert.compiler.schedule.gather import Written
-from wengert.compiler.schedule.later_stages import delay_to_uses, store_late_uses
-from wengert.compiler.schedule.narrow_products import in_narrow_rows
-from wengert.compiler.schedule.pieces import find_pieces
-from wengert.compiler.schedule.product_sums import add_to_products
-from wengert.compiler.schedule.scatter_kernels import can_join, is_scattered_from_memory, join, store_parts
-from wengert.compiler.schedule.schedule_steps import Kernel, order_steps
-from wengert.compiler.schedule.short_rows import (
+from wengert.compiler.forms.short_rows import (
     copy_by_columns,
     in_rows,
     keeps_rows,
     row_candidates,
     shows_rows,
 )
+from wengert.compiler.forms.strides import Strides, layout_of
+from wengert.compiler.schedule.later_stages import delay_to_uses, store_late_uses
+from wengert.compiler.schedule.narrow_products import in_narrow_rows
+from wengert.compiler.schedule.pieces import find_pieces
+from wengert.compiler.schedule.product_sums import add_to_products
+from wengert.compiler.schedule.scatter_kernels import can_join, is_scattered_from_memory, join, store_parts
+from wengert.compiler.schedule.schedule_steps import Kernel, order_steps
 from wengert.compiler.schedule.stencils import count_reads
-from wengert.compiler.schedule.strides import Strides, layout_of
 from wengert.compiler.schedule.symmetric_products import read_triangles
 from wengert.compiler.schedule.unrolled_rows import can_unroll
 from wengert.compiler.schedule.written_elements import is_too_long

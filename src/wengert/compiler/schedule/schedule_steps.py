@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wengert.compiler.forms.classify import COMPUTED, Form
-from wengert.compiler.schedule.gather import Written
+from wengert.compiler.forms.gather import Written
 from wengert.compiler.schedule.scatter_kernels import joined_scatters
 from wengert.core import machine
 from wengert.graph.ir import Node, Operation

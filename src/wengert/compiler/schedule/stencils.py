@@ -11,9 +11,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from wengert.compiler.forms.affine import Counter, Guard, Position, Read, broadcast_position, loop_position
 from wengert.compiler.forms.classify import COMPUTED, Form, operation_cost
 from wengert.compiler.forms.lowering import Choice, View, lowering_of
-from wengert.compiler.schedule.affine import Counter, Guard, Position, Read, broadcast_position, loop_position
 from wengert.core import machine
 from wengert.graph.ir import Node, Operation
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from wengert.compiler.forms.classify import Form, scalar_operations
-from wengert.compiler.schedule.short_rows import in_rows, is_outer_product, keeps_rows, values_at_ends
+from wengert.compiler.forms.short_rows import in_rows, is_outer_product, keeps_rows, values_at_ends
 from wengert.core import machine
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation

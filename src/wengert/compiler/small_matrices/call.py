@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from wengert.compiler.program.failures import Failure
+from wengert.compiler.forms.failures import Failure
 from wengert.compiler.simd.lanes import Lanes
 
 Matrix = list[list[Lanes]]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 
-from wengert.compiler.program.failures import NOT_CONVERGED
+from wengert.compiler.forms.failures import NOT_CONVERGED
 from wengert.compiler.simd.lane_operations import any_lane
 from wengert.compiler.simd.lanes import Lanes, select
 from wengert.compiler.simd.types import Type

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from wengert.compiler.program.failures import SINGULAR
+from wengert.compiler.forms.failures import SINGULAR
+from wengert.compiler.functions.vector_functions import call as call_vector
 from wengert.compiler.simd.lanes import Lanes, select
-from wengert.compiler.simd.vector_functions import call as call_vector
 from wengert.compiler.small_matrices.call import Matrix, MatrixCall, lanes_of, minus_product, plus_product
 
 SMALLEST, GROWTH = 2.0**-1022, 2.0**60

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from wengert.compiler.program.failures import DEPENDENT
+from wengert.compiler.forms.failures import DEPENDENT
 from wengert.compiler.simd.lanes import Lanes, select
 from wengert.compiler.small_matrices.call import Matrix, MatrixCall, plus_product
 from wengert.compiler.small_matrices.columns import Columns

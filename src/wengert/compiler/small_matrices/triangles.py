@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wengert.compiler.program.failures import NOT_POSITIVE, ZERO_ON_DIAGONAL
+from wengert.compiler.forms.failures import NOT_POSITIVE, ZERO_ON_DIAGONAL
 from wengert.compiler.simd.lanes import Lanes
 from wengert.compiler.small_matrices.call import Matrix, MatrixCall, lanes_of, minus_product
 from wengert.compiler.small_matrices.elimination import substitute

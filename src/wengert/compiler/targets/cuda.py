@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiler.forms.prepare import prepare_for_device
+from wengert.compiler.entry.native import is_portable
 from wengert.compiler.machine.fingerprint import CacheEntry
-from wengert.compiler.machine.native import is_portable
+from wengert.compiler.program.prepare import prepare_for_device
 from wengert.compiler.targets import batched_products
 from wengert.compiler.targets.cuda_driver import Graph, Launch, Module, link
 from wengert.compiler.targets.device_module import (

@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from wengert.compiler.functions.vector_functions import Body, vector_symbol
 from wengert.compiler.simd.lane_operations import any_lane, pick_lanes
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
 from wengert.compiler.simd.types import Type, constant_text
-from wengert.compiler.simd.vector_functions import Body, vector_symbol
 
 QUOTIENT = re.compile(
     r"(%\w+) = fdiv (?:<(\d+) x )?(float|double)>? (%\w+|0x\w+|splat \([^)]*\)), (%\w+)(, !usual !\{\})?(?=\n)"

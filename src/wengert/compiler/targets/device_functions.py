@@ -12,10 +12,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from wengert.compiler.simd.lane_operations import any_lane, pick_lanes
-from wengert.compiler.simd.lanes import Lanes, select
-from wengert.compiler.simd.logarithm import FORMATS, log, log_of_sum, split_positive
-from wengert.compiler.simd.trigonometric import (
+from wengert.compiler.functions.logarithm import FORMATS, log, log_of_sum, split_positive
+from wengert.compiler.functions.trigonometric import (
     COSINE,
     PRECISIONS,
     SINE,
@@ -24,7 +22,9 @@ from wengert.compiler.simd.trigonometric import (
     reduce_huge,
     reduce_small,
 )
-from wengert.compiler.simd.vector_functions import FUNCTIONS, Body, call, replace_rare
+from wengert.compiler.functions.vector_functions import FUNCTIONS, Body, call, replace_rare
+from wengert.compiler.simd.lane_operations import any_lane, pick_lanes
+from wengert.compiler.simd.lanes import Lanes, select
 from wengert.compiler.targets.device_division import QUOTIENTS
 
 SHORT_RARE = ("exp.wide", "log.any")

@@ -8,9 +8,9 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
+from wengert.compiler.functions.vector_functions import definitions
 from wengert.compiler.machine.translation import pass_builder, run_passes
 from wengert.compiler.program.module_text import code_declarations, count_calls
-from wengert.compiler.simd.vector_functions import definitions
 from wengert.compiler.targets.device_constants import read_constants
 from wengert.compiler.targets.device_division import call_divisions
 from wengert.compiler.targets.device_functions import DEVICE_FUNCTIONS, SHORT_RARE, join_predicates

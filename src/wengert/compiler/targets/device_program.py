@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiler.forms.classify import Form
-from wengert.compiler.forms.prepare import prepare_device_body
+from wengert.compiler.forms.classify import Form, is_immediate
 from wengert.compiler.kernels.row_fusion import fuse_rows
-from wengert.compiler.program.memory_plan import Slot, is_immediate
+from wengert.compiler.program.prepare import prepare_device_body
 from wengert.compiler.program.program_plan import (
     Plan,
     is_read_transposed,
     read_layout,
     stored_base,
 )
+from wengert.compiler.schedule.memory_plan import Slot
 from wengert.compiler.schedule.row_kernels import RowKernel
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel

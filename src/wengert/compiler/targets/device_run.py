@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from wengert.compiler.program.failures import FAILURES
-from wengert.compiler.program.memory_plan import Slot
+from wengert.compiler.forms.failures import FAILURES
+from wengert.compiler.schedule.memory_plan import Slot
 from wengert.compiler.targets.device_loop import LoopRun, align
 from wengert.compiler.targets.device_program import (
     ArraySource,

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
+from wengert.compiler.forms.affine import Affine, lane_stride
 from wengert.compiler.forms.lowering import Reduction, lowering_of
 from wengert.compiler.kernels.accumulators import Accumulators, accumulator_type, piece_address
 from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loops import KernelLoops
-from wengert.compiler.program.memory_plan import POINTER, Memory, Pointers
-from wengert.compiler.schedule.affine import Affine, lane_stride
+from wengert.compiler.schedule.memory_plan import POINTER, Memory, Pointers
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.simd.complex_lanes import constant

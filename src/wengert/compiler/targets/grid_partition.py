@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from wengert.compiler.program.memory_plan import aligned_size
+from wengert.compiler.schedule.memory_plan import aligned_size
 from wengert.compiler.simd.lane_operations import load_element, pick_lanes
 from wengert.compiler.simd.lanes import Lanes, select
 from wengert.compiler.simd.types import I64, Type

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import math
 
+from wengert.compiler.forms.affine import flat_index
 from wengert.compiler.forms.classify import Form
 from wengert.compiler.forms.lowering import Reduction, RunningReduction, lowering_of
 from wengert.compiler.kernels.accumulators import accumulator_type
 from wengert.compiler.kernels.loop_plan import LoopPlan
-from wengert.compiler.schedule.affine import flat_index
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.targets.thread_block import THREADS, VECTOR_BYTES, WARP

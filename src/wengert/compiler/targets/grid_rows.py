@@ -9,7 +9,7 @@ from wengert.compiler.forms.lowering import Reduction, lowering_of
 from wengert.compiler.kernels.accumulators import Accumulators
 from wengert.compiler.kernels.row_fusion import RowLimits
 from wengert.compiler.kernels.row_kernel import RowElements, RowPlan
-from wengert.compiler.program.memory_plan import Memory
+from wengert.compiler.schedule.memory_plan import Memory
 from wengert.compiler.schedule.row_kernels import RowKernel, RowPart
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.simd.lanes import Code, Lanes

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from wengert.compiler.forms.affine import Counter, flat_index
 from wengert.compiler.forms.classify import Form
-from wengert.compiler.schedule.affine import Counter, flat_index
-from wengert.compiler.schedule.gather import IndexedAxis, IndexedPosition, Written, gather_source
+from wengert.compiler.forms.gather import IndexedAxis, IndexedPosition, Written, gather_source
 from wengert.compiler.targets.grid_partition import PartitionPlan
 from wengert.compiler.targets.grid_plan import GridPlan
 from wengert.compiler.targets.thread_block import VECTOR_BYTES

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from wengert.compiler.program.memory_plan import POINTER, Memory, Pointers, Slot
+from wengert.compiler.schedule.memory_plan import POINTER, Memory, Pointers, Slot
 from wengert.compiler.simd.complex_lanes import constant, from_parts, parts_of
 from wengert.compiler.simd.lane_operations import Fold
 from wengert.compiler.simd.lanes import Code, Lanes, select

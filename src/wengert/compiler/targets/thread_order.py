@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wengert.compiler.schedule.affine import Affine
+from wengert.compiler.forms.affine import Affine
 from wengert.compiler.targets.thread_block import WARP
 from wengert.core import machine
 

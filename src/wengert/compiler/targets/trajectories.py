@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiler.forms.classify import COMPUTED, Form, form_of, scalar_operations
-from wengert.compiler.forms.prepare import prepare_device_body
+from wengert.compiler.forms.affine import Affine, Counter, Position, flat_index
+from wengert.compiler.forms.classify import COMPUTED, Form, form_of, is_immediate, scalar_operations
+from wengert.compiler.forms.short_rows import in_rows
 from wengert.compiler.kernels.element_sources import ElementSources
-from wengert.compiler.program.memory_plan import Memory, Pointers, Slot, is_immediate
+from wengert.compiler.program.prepare import prepare_device_body
 from wengert.compiler.program.program_plan import stored_base
-from wengert.compiler.schedule.affine import Affine, Counter, Position, flat_index
+from wengert.compiler.schedule.memory_plan import Memory, Pointers, Slot
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
-from wengert.compiler.schedule.short_rows import in_rows
 from wengert.compiler.simd.complex_lanes import Variable, constant
 from wengert.compiler.simd.lane_operations import store_element
 from wengert.compiler.simd.lanes import Code, Lanes

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiler.call.inline import inline_calls
+from wengert.compiler.aspects.softmax import share_exponentials
 from wengert.compiler.forms.classify import Form, form_of, is_native_control
 from wengert.compiler.forms.expand import expand
+from wengert.compiler.forms.inline import inline_calls
 from wengert.compiler.forms.lowering import expansion
-from wengert.compiler.forms.prepare import TIDY
-from wengert.compiler.forms.softmax import share_exponentials
+from wengert.compiler.program.prepare import TIDY
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP

@@ -5,7 +5,7 @@ Matrices are stored by rows. Functions that can fail return the number of what f
 
 from __future__ import annotations
 
-from wengert.compiler.program import failures
+from wengert.compiler.forms import failures
 from wengert.compiler.program.program import FIRST_FAILURE
 
 OUT_OF_BOUNDS, SINGULAR, NOT_POSITIVE = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from wengert.compiler.program.memory_plan import free_block
+from wengert.compiler.schedule.memory_plan import free_block
 from wengert.graph.ir import Node
 
 WORK_NAMES = {

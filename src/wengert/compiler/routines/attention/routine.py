@@ -6,9 +6,9 @@ from functools import partial
 from math import prod
 
 from wengert.compiler.forms.lowering import Routine, RoutineWork
+from wengert.compiler.forms.strides import contiguous_strides, is_by_rows
 from wengert.compiler.routines.attention.backward import backward_workspace, write_pull
 from wengert.compiler.routines.attention.forward import forward_workspace, write_attention
-from wengert.compiler.schedule.strides import contiguous_strides, is_by_rows
 from wengert.graph.ir import Node, Operation
 
 Shape = tuple[int, ...]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from wengert.compiler.forms.classify import is_immediate
 from wengert.compiler.forms.lowering import FLOATS, Routine
-from wengert.compiler.program.memory_plan import is_immediate
 from wengert.compiler.routines.convolution.correlation import AXES, Correlation, Geometry, result_sums, signal_sums
 from wengert.compiler.routines.convolution.filters import FilterParts, FilterWriter
 from wengert.compiler.routines.convolution.parts import write_parts

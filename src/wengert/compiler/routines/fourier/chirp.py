@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from wengert.compiler.machine.tables import Table
 from wengert.compiler.machine.translation import FEW_PASSES
-from wengert.compiler.program.program import Table
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.routines.fourier import tables
 from wengert.compiler.routines.fourier.line import Line, load_in_direction, store_in_direction, transform_name

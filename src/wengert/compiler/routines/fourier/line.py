@@ -10,8 +10,8 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
+from wengert.compiler.machine.tables import Table
 from wengert.compiler.machine.translation import FEW_PASSES
-from wengert.compiler.program.program import Table
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.routines.fourier import tables
 from wengert.compiler.routines.fourier.numbers import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiler.program.program import aligned_empty
+from wengert.compiler.machine.tables import aligned_empty
 
 TURN = 2 * np.longdouble("3.14159265358979323846264338327950288")
 DTYPES: dict[str, np.dtype] = {"f64": np.dtype("f8"), "f32": np.dtype("f4")}

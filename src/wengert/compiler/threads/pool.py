@@ -14,11 +14,11 @@ import os
 import platform
 from functools import cache
 
-from wengert.compiler.kernels.thread_placement import FALLS_ASLEEP, IS_AWAKE, MOST_THREADS, MOVE_AWAY, PLACEMENT
 from wengert.compiler.machine.fingerprint import CacheEntry
 from wengert.compiler.machine.target import Loaded, read_code
 from wengert.compiler.machine.translation import Level, object_code
 from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.threads.placement import FALLS_ASLEEP, IS_AWAKE, MOST_THREADS, MOVE_AWAY, PLACEMENT
 from wengert.core import machine, parallel
 
 

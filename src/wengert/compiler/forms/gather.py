@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from wengert.compiler.forms.affine import ZERO, Affine, Position, broadcast_position, flat_index
 from wengert.compiler.forms.lowering import Scatter, lowering_of
-from wengert.compiler.schedule.affine import ZERO, Affine, Position, broadcast_position, flat_index
 from wengert.core.aspects import primitive_of
 from wengert.core.infer import infer
 from wengert.graph.ir import Node, Operation

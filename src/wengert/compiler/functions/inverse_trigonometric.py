@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from wengert.compiler.functions.vector_functions import vector
 from wengert.compiler.simd.double import Double, fast_two_sum
 from wengert.compiler.simd.lanes import Lanes, fma, polynomial, select
-from wengert.compiler.simd.vector_functions import vector
 from wengert.ops.elementwise import trigonometric
 
 TANGENT_OF_EIGHTH = 0.41421356237309503

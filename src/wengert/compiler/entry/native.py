@@ -19,25 +19,25 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from wengert.compiler.aspects import OWN
-from wengert.compiler.entry import entry, python_objects
+from wengert.compiler.entry import entry
+from wengert.compiler.entry.build import Build, dump_build, load_build
 from wengert.compiler.entry.ctypes_call import NO_TARGETS, Caller
 from wengert.compiler.entry.entry_signature import EntrySignature
 from wengert.compiler.entry.entry_values import NO_STATES, States
 from wengert.compiler.entry.program_state import StateTable, StateUse, states_of
-from wengert.compiler.entry.python_calls import DECLARE_RUN, RELEASED
 from wengert.compiler.entry.upcall import make_upcall
-from wengert.compiler.forms.prepare import prepare
-from wengert.compiler.kernels.threads import parallel_address, update_limits
-from wengert.compiler.machine import target
-from wengert.compiler.machine.build import Build, dump_build, load_build
+from wengert.compiler.forms.failures import FAILURES
+from wengert.compiler.functions.vector_functions import translate_with_functions
+from wengert.compiler.machine import python_objects, target
 from wengert.compiler.machine.fingerprint import CacheEntry
+from wengert.compiler.machine.python_calls import DECLARE_RUN, RELEASED
 from wengert.compiler.machine.target import start_thread
 from wengert.compiler.machine.translation import Effort, Level, Module, object_code
-from wengert.compiler.program.failures import FAILURES
 from wengert.compiler.program.kept_memory import KEPT, allow_kept_memory
+from wengert.compiler.program.prepare import prepare
 from wengert.compiler.program.program import FIRST_FAILURE, NO_MEMORY, Program
 from wengert.compiler.program.program_writer import write_program
-from wengert.compiler.simd.vector_functions import translate_with_functions
+from wengert.compiler.threads.pool import parallel_address, update_limits
 from wengert.control.aspects import held  # noqa: F401  # which every program is searched with for held graphs
 from wengert.core import allocator
 from wengert.core.blas import blas

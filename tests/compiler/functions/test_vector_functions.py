@@ -8,10 +8,10 @@ import pytest
 from benchmarks.reports.accuracy import DTYPES
 
 import wengert as wg
+from wengert.compiler.functions.vector_functions import call
 from wengert.compiler.program.module_text import write_module
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import Type
-from wengert.compiler.simd.vector_functions import call
 
 F64 = Type("f64")
 

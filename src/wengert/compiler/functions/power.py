@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 from wengert.compiler.forms.lowering import lowering, on_floats
+from wengert.compiler.functions.exponential import RANGES, reduce_argument
+from wengert.compiler.functions.logarithm import FORMATS, LN2, split_any, split_positive
+from wengert.compiler.functions.vector_functions import call, function_cost, vector, vector_function
 from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product
-from wengert.compiler.simd.exponential import RANGES, reduce_argument
 from wengert.compiler.simd.lanes import Lanes, divide_usual, fma, polynomial, select
-from wengert.compiler.simd.logarithm import FORMATS, LN2, split_any, split_positive
 from wengert.compiler.simd.types import constant_text
-from wengert.compiler.simd.vector_functions import call, function_cost, vector, vector_function
 from wengert.ops.elementwise import arithmetic, exponential, trigonometric
 
 # (2 atanh(s) / s - 2 - 2/3 z) / z^2 with z = s^2 < 0.0295: z^2 times this to 2^-73.4 of 2.

@@ -16,11 +16,11 @@ import math
 from fractions import Fraction
 from functools import cache
 
+from wengert.compiler.functions.logarithm import LN2, split_any
+from wengert.compiler.functions.power import log_double
+from wengert.compiler.functions.vector_functions import call, replace_rare, vector, vector_function
 from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
 from wengert.compiler.simd.lanes import Lanes, fma, polynomial, select
-from wengert.compiler.simd.logarithm import LN2, split_any
-from wengert.compiler.simd.power import log_double
-from wengert.compiler.simd.vector_functions import call, replace_rare, vector, vector_function
 from wengert.ops.special import gamma as ops
 
 PI = (3.141592653589793, 1.2246467991473532e-16)

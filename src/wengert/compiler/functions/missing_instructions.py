@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from wengert.compiler.functions.vector_functions import call, vector_function
 from wengert.compiler.simd.double import two_sum
 from wengert.compiler.simd.lanes import MISSING, Lanes, select
 from wengert.compiler.simd.types import Type
-from wengert.compiler.simd.vector_functions import call, vector_function
 
 DIGITS = {"f64": 52, "f32": 23}
 """The bits of a significand after the point."""

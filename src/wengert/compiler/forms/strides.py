@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from wengert.compiler.forms.affine import flat_index, loop_position
 from wengert.compiler.forms.classify import Form
 from wengert.compiler.forms.lowering import View, lowering_of
-from wengert.compiler.schedule.affine import flat_index, loop_position
 from wengert.graph.ir import Node, Operation
 
 

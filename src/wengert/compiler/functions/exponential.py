@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from wengert.compiler.functions.logarithm import FORMATS, LN2, log1p_of_fraction
+from wengert.compiler.functions.vector_functions import replace_rare, vector, vector_function
 from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
 from wengert.compiler.simd.lanes import Lanes, divide_usual, fma, polynomial, select
-from wengert.compiler.simd.logarithm import FORMATS, LN2, log1p_of_fraction
-from wengert.compiler.simd.vector_functions import replace_rare, vector, vector_function
 from wengert.ops.elementwise import exponential
 
 

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
+from wengert.compiler.functions.vector_functions import vector, vector_pair
 from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
 from wengert.compiler.simd.lane_operations import any_lane
 from wengert.compiler.simd.lanes import Code, Lanes, divide_usual, fma, select, short_polynomial
 from wengert.compiler.simd.types import I64, PTR, Type
-from wengert.compiler.simd.vector_functions import vector, vector_pair
 from wengert.ops.elementwise import trigonometric
 
 

@@ -11,16 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from wengert.compiler.forms.classify import Form
-from wengert.compiler.schedule.gather import Written
+from wengert.compiler.forms.classify import Form, is_immediate
+from wengert.compiler.forms.gather import Written
+from wengert.compiler.machine.tables import ALIGNMENT
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import PTR, Type
 from wengert.control.residuals import has_unknown_length
 from wengert.core.spec import Spec
-from wengert.graph.ir import Constant, Node
-
-ALIGNMENT = 64
+from wengert.graph.ir import Node
 
 
 class Slot(NamedTuple):
@@ -156,16 +155,6 @@ def addressed_values(schedule: Schedule) -> Iterator[Node]:
 def stored_bytes(node: Node) -> int:
     """The size of a value in memory; of a sequence of unknown length, that of a pointer."""
     return 8 if has_unknown_length(node.spec) else node.nbytes
-
-
-def is_immediate(node: Node) -> bool:
-    """Whether a constant is part of the code."""
-    return (
-        isinstance(node, Constant)
-        and (node.weak is not None or node.size == 1)
-        and node.dtype.kind in "fibc"
-        and not node.is_captured
-    )
 
 
 def aligned_size(size: int) -> int:

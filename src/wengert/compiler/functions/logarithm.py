@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from wengert.compiler.functions.vector_functions import vector
 from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
 from wengert.compiler.simd.lanes import Lanes, divide_usual, fma, polynomial, select
-from wengert.compiler.simd.vector_functions import vector
 from wengert.ops.elementwise import exponential
 
 

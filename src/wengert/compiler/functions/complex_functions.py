@@ -12,11 +12,11 @@ from functools import reduce
 from typing import TypeVar
 
 from wengert.compiler.forms.lowering import Instructions, complex_lowering
+from wengert.compiler.functions.logarithm import log_of_double_sum, split_positive
+from wengert.compiler.functions.vector_functions import call
 from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.double import fast_two_sum, two_product
 from wengert.compiler.simd.lanes import Lanes, select
-from wengert.compiler.simd.logarithm import log_of_double_sum, split_positive
-from wengert.compiler.simd.vector_functions import call
 from wengert.core.aspects import Operation
 from wengert.ops.elementwise import arithmetic, exponential, trigonometric
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
+from wengert.compiler.forms.affine import ZERO, loop_position
 from wengert.compiler.forms.lowering import Choice, MatrixFunction, View, lowering_of, native_code
-from wengert.compiler.schedule.affine import ZERO, loop_position
 from wengert.core import machine
 from wengert.core.aspects import primitive_of
 from wengert.core.infer import is_elementwise

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from benchmarks.reports.accuracy import DTYPES, NATIVE, SURVEYED, arguments, errors, exact_values, kernel
 
-from wengert.compiler.simd.trigonometric import HUGE, PRECISIONS, TABLE, WORD
+from wengert.compiler.functions.trigonometric import HUGE, PRECISIONS, TABLE, WORD
+from wengert.compiler.functions.vector_functions import definitions
 from wengert.compiler.simd.types import Type
-from wengert.compiler.simd.vector_functions import definitions
 
 NAMES = ("sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2")
 PERIODIC = NAMES[:3]

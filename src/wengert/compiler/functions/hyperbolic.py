@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
+from wengert.compiler.functions.exponential import RANGES, ReducedArgument, at_least, quotient, reduce_argument
+from wengert.compiler.functions.logarithm import FORMATS, LN2, log1p_double
+from wengert.compiler.functions.vector_functions import vector
 from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
-from wengert.compiler.simd.exponential import RANGES, ReducedArgument, at_least, quotient, reduce_argument
 from wengert.compiler.simd.lanes import Lanes, fma, select
-from wengert.compiler.simd.logarithm import FORMATS, LN2, log1p_double
-from wengert.compiler.simd.vector_functions import vector
 from wengert.ops.elementwise import trigonometric
 
 LARGEST = {"f64": 710.4758600739439, "f32": 89.41598510742188}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from wengert.compiler.entry.python_objects import (
+from wengert.compiler.machine.python_objects import (
     BYTE_ORDER,
     DATA,
     DESCR,

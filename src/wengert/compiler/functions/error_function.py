@@ -8,9 +8,9 @@ which needs neither doubles nor a quotient.
 
 from __future__ import annotations
 
+from wengert.compiler.functions.vector_functions import vector
 from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product
 from wengert.compiler.simd.lanes import Lanes, divide_usual, fma, polynomial, select
-from wengert.compiler.simd.vector_functions import vector
 from wengert.ops.special import error as ops
 
 LOG_2 = (0.6931471805599453, 2.3190468138462996e-17)

@@ -22,10 +22,10 @@ import numpy as np
 
 from wengert.compiler.aspects.elementwise import maximum as larger_or_nan
 from wengert.compiler.forms.lowering import FLOATS, RunningReduction, lowering
+from wengert.compiler.functions.vector_functions import call, function_cost
 from wengert.compiler.simd.complex_lanes import RunningState
 from wengert.compiler.simd.double import two_sum
 from wengert.compiler.simd.lanes import Lanes, fma, select
-from wengert.compiler.simd.vector_functions import call, function_cost
 from wengert.core import machine
 from wengert.core.definition import Definition
 from wengert.core.kinds import shift_axes

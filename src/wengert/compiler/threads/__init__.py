@@ -1,0 +1,1 @@
+"""The threads that share kernels and routines."""

@@ -22,6 +22,7 @@ from benchmarks.workloads import (
     CONTROL_WORKLOADS,
     EVERY_WORKLOAD,
     FAMILY_WORKLOADS,
+    FRESH_WORKLOADS,
     TRAINING_WORKLOADS,
     WORKLOADS,
 )
@@ -91,7 +92,7 @@ def test_an_unknown_family_is_refused():
 
 
 def test_workloads_of_families_have_names_of_their_own():
-    groups = (WORKLOADS, COMPILED_WORKLOADS, CONTROL_WORKLOADS, TRAINING_WORKLOADS, FAMILY_WORKLOADS)
+    groups = (WORKLOADS, COMPILED_WORKLOADS, CONTROL_WORKLOADS, TRAINING_WORKLOADS, FAMILY_WORKLOADS, FRESH_WORKLOADS)
     assert len(EVERY_WORKLOAD) == sum(map(len, groups))
 
 

@@ -249,3 +249,20 @@ def test_second_derivatives_of_cholesky():
     assert_close(wg.compile(along)(x), along(x), "f8")
     back = wg.grad(lambda x: (gradient(x) * direction).sum())
     np.testing.assert_allclose(back(x), along(x), rtol=1e-6, atol=1e-7 * np.abs(difference).max())
+
+
+@pytest.mark.parametrize("dtypes", ["fd", "fF", "fD", "dF", "Fd"])
+@pytest.mark.parametrize("n", [3, 20])
+def test_a_real_matrix_with_complex_right_hand_sides_keeps_their_imaginary_parts(n, dtypes):
+    """Single precision is computed in double, which is complex where the operand is."""
+    rng = np.random.default_rng(3)
+    a = (rng.normal(size=(n, n)) + n * np.eye(n)).astype(dtypes[0])
+    b = (rng.normal(size=(n, 2)) + (1j * rng.normal(size=(n, 2)) if dtypes[1] in "FD" else 0.0)).astype(dtypes[1])
+    for f in (
+        lambda a, b: np.linalg.lstsq(a, b, rcond=None)[0],
+        lambda a, b: np.linalg.solve(a, b),
+        lambda a, b: wg.linalg.solve_triangular(a, b, lower=True),
+    ):
+        found, expected = wg.compile(f)(a, b), f(wg.tensor(a), b).numpy()
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)

@@ -208,13 +208,14 @@ def for_keys(
     which `targets` gives the number: native code makes them in the order of NumPy.
     """
     calls = LargeSignatures(impl, facts.exact)
-    least = most = 0
+    least = exact = ordered = 0
 
     @machine.on_change
     def read_record() -> None:
-        nonlocal least, most
+        nonlocal least, exact, ordered
         now = machine.current
-        least, most = now.min_elements_of_native_key, now.min_indices_of_native_addition
+        exact, ordered = now.min_elements_of_native_key, now.min_indices_of_native_addition
+        least = min(exact, ordered)
 
     read_record()
 
@@ -222,7 +223,7 @@ def for_keys(
         if len(operands) > 1 and operands[-1].size >= least:
             terms = size(*operands, **params)
             is_exact = facts.exact or (targets is not None and not has_many_terms(terms, targets(**params)))
-            if is_exact or operands[-1].size >= most:
+            if operands[-1].size >= (exact if is_exact else ordered):
                 time = lambda: terms * machine.current.nanoseconds_of_element_at_key
                 return calls.run(operands, params, time, is_exact)
         return impl(*operands, **params)

@@ -100,16 +100,21 @@ def in_double(operation: Callable, expand: Callable = lambda *args, **params: No
     """The expansion of an operation that computes in double precision; `expand` is that of other dtypes."""
 
     def rule(*args: Any, **params: Any) -> Any:
-        dtype = args[0].dtype
-        if is_written_out(operation(*args, **params)):
+        out = operation(*args, **params)
+        if is_written_out(out):
             return None
-        if dtype.char not in WIDE:
+        if args[0].dtype.char not in WIDE:
             return expand(*args, **params)
-        wide = [astype(a, WIDE[dtype.char], copy=False) for a in args]
+        wide = [as_double(a) for a in args]
         found = expand(*wide, **params)
-        return astype(operation(*wide, **params) if found is None else found, dtype)
+        return astype(operation(*wide, **params) if found is None else found, out.dtype, copy=False)
 
     return rule
+
+
+def as_double(x: Any) -> Any:
+    """An array in double precision, real or complex as it is."""
+    return astype(x, WIDE.get(x.dtype.char, x.dtype), copy=False)
 
 
 for wide in (
@@ -130,12 +135,12 @@ def are_factors(x: Any, factors: Any) -> bool:
 @expansion(systems._solve)
 def expand_solve(x: Any, y: Any, factors: Any, trans: int) -> Any:
     """By factors that all systems share."""
-    if are_factors(x, factors) or not x.size or is_written_out(systems._solve(x, y, factors, trans=trans)):
+    out = systems._solve(x, y, factors, trans=trans)
+    if are_factors(x, factors) or not x.size or is_written_out(out):
         return None
-    wide = WIDE.get(x.dtype.char, x.dtype)
-    turned = transpose_matrix(astype(x, wide, copy=False))
-    out = systems.solution(turned, astype(y, wide, copy=False), systems.factored(turned), 1 - trans)
-    return astype(out, x.dtype, copy=False)
+    turned = transpose_matrix(as_double(x))
+    found = systems.solution(turned, as_double(y), systems.factored(turned), 1 - trans)
+    return astype(found, out.dtype, copy=False)
 
 
 def expand_inv(x: Any) -> Any:

@@ -85,8 +85,8 @@ def without_passes() -> Iterator[None]:
     if os.environ.get("WENGERT_CACHE_DIR") != "off":
         yield
         return
-    translate = translation.object_code
-    with mock.patch.object(translation, "object_code", lambda text, _: translate(text, translation.Level.PLAIN)):
+    translate = translation.translate
+    with mock.patch.object(translation, "translate", lambda text, _: translate(text, translation.Level.PLAIN)):
         yield
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import llvmlite.binding as llvm
 
-from wengert.core import machine, parallel
+from wengert.core import machine
 from wengert.core.errors import user_error
 from wengert.core.machine import Machine
 
@@ -247,9 +247,7 @@ def empty_engine() -> llvm.ExecutionEngine:
 
 
 def start_thread(function: Callable[..., Any], *arguments: Any) -> threading.Thread | None:
-    """A thread that runs a function; None if there is one core, or no thread can be started, as during shutdown."""
-    if parallel.num_threads() == 1:
-        return None
+    """A thread that runs a function; None if no thread can be started, as during shutdown."""
     thread = threading.Thread(target=function, args=arguments)
     try:
         thread.start()

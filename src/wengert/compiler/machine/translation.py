@@ -52,8 +52,18 @@ class Module(NamedTuple):
     level: Level = Level.USUAL
 
 
+def object_code(text: str, level: Level = Level.USUAL) -> bytes:
+    """The machine code of a module."""
+    (code,) = object_codes([Module(text, level)])
+    return code
+
+
 def object_codes(modules: Sequence[Module]) -> list[bytes]:
-    """The machine code of modules. Threads take them, the longest first, if several are long."""
+    """The machine code of modules. Threads take them, the longest first; several threads, if several are long.
+
+    The caller only waits for them: Ctrl-C, which reaches the main thread alone, would otherwise keep it from freeing
+    what LLVM has just returned, and from releasing llvmlite's lock.
+    """
     free_lock()
     codes = [b""] * len(modules)
     waiting = sorted(range(len(modules)), key=lambda i: len(modules[i].text))
@@ -63,18 +73,23 @@ def object_codes(modules: Sequence[Module]) -> list[bytes]:
         try:
             while not errors:
                 i = waiting.pop()
-                codes[i] = object_code(*modules[i])
+                codes[i] = translate(*modules[i])
         except IndexError:
             pass  # nothing is left
         except BaseException as error:  # to be raised by the caller
             errors.append(error)
 
     long = sum(len(module.text) > machine.current.min_characters_of_translation_thread for module in modules)
-    helpers = [start_thread(translate_next) for _ in range(min(parallel.num_threads(), long) - 1)]
-    translate_next()
-    free_lock()
-    for helper in filter(None, helpers):
-        helper.join()
+    count = max(min(parallel.num_threads(), long), 1)
+    try:
+        threads = list(filter(None, [start_thread(translate_next) for _ in range(count)]))
+        if not threads:
+            translate_next()
+        for thread in threads:
+            thread.join()
+    except BaseException as error:
+        errors.append(error)  # so that they end
+        raise
     if errors:
         raise errors[0]
     return codes
@@ -91,10 +106,10 @@ def free_lock() -> None:
         lock.release()
 
 
-def object_code(text: str, level: Level = Level.USUAL) -> bytes:
-    """The machine code of a module.
+def translate(text: str, level: Level) -> bytes:
+    """The machine code of a module, made by this thread.
 
-    The module is freed before its context, also after Ctrl-C: the garbage collector would free them in any order.
+    The module is freed before its context, also after an error: the garbage collector would free them in any order.
     """
     with llvm.parse_assembly(text, llvm.create_context()) as module:
         module.verify()

@@ -1,13 +1,15 @@
 """How strong the tests are: change a line of the package, and see whether a test fails.
 
-    python -m tools.mutations --count 8 --seed 1          a sample, in a quarter of an hour or more
-    python -m tools.mutations                             40 mutations
-    python -m tools.mutations --only 3                    the third one again
+    python -m tools.mutations                             40 mutations: all tests once, and a minute or two for each
+    python -m tools.mutations --seed 1 --only 3           the third one of another seed
 
 The seed determines the mutations: an operator is exchanged, a condition negated, a constant changed, a statement
-dropped, in `ops`, `modes` and `compiler`; never in docstrings, annotations or messages. Each is made in a copy of the
-tree. The tests that depend on the module by the import graph run there, the nearest first, until one fails: first the
-sample of `make test`, then, if it finds nothing, all tests. A failure counts if the same test passes without the
+dropped, in `ops`, `modes` and `compiler`; never in docstrings, annotations or messages.
+
+First all tests run once in a copy of the tree in which each part to be mutated notes the test that reaches it. Then
+each mutation is made in another copy, and the tests that reach it run there, the nearest first, until one fails: first
+those in the sample of `make test`, then, if none fails, the others. What runs at import, outside of any test, is
+reached by all tests that depend on its module by the import graph. A failure counts if the same test passes without the
 mutation. What is killed by neither may be equivalent to the original: the table has the line, to be read.
 """
 
@@ -23,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from os import environ
 from pathlib import Path
@@ -32,10 +34,22 @@ from tools import import_graph
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("ops", "modes", "compiler")
-NEAR = 12
-"""Files of tests that run first, before all others are even collected."""
-LIMITS = {"test": 1800, "test-all": 3600}
+NEAR = 60
+"""Tests that run first, before all others are even collected."""
+LIMITS = {"test": 600, "test-all": 1800}
 """Seconds of wall clock for one mutation, after which what has not failed counts as not killed."""
+PROBE = """
+import os
+noted = set()
+
+def note(number):
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+    if (number, test) not in noted:
+        noted.add((number, test))
+        with open(f"{os.environ['MUTATION_NOTES']}/{os.getpid()}", "a") as file:
+            print(number, test, file=file)
+"""
+"""The module that notes which test, if any, reaches a part of the code."""
 HANG = 300
 """Seconds after which one test hangs, which kills a mutation."""
 OPERATORS: dict[type, type] = {
@@ -70,6 +84,16 @@ class Mutation:
         file.write_text("".join(lines))
         for stale in (file.parent / "__pycache__").glob(f"{file.stem}.*.pyc"):
             stale.unlink()
+
+    @property
+    def is_statement(self) -> bool:
+        return self.after == "pass"
+
+    def probe(self, number: int) -> Mutation:
+        """The part as it is, once the test that reaches it is noted."""
+        note = f"__import__('mutation_probe').note({number})"
+        after = f"{note}; {self.before}" if self.is_statement else f"({note} or ({self.before}))"
+        return replace(self, after=after)
 
     def undo(self, root: Path) -> None:
         shutil.copy(ROOT / self.path, root / self.path)
@@ -169,16 +193,55 @@ def nearest_first(path: Path) -> list[str]:
 
 def run(root: Path, words: list[str], limit: float) -> tuple[int | None, list[str]]:
     """Run pytest in a copy: its status, None if it took too long, and the tests that failed; none if it crashed."""
-    ends = ["-o", f"faulthandler_timeout={HANG}", "-o", "faulthandler_exit_on_timeout=true"]
-    command = [sys.executable, "-m", "pytest", "-p", "no:xdist", "-p", "no:cacheprovider", "-x", "-rfE", *ends, *words]
+    ends = ["-o", f"faulthandler_timeout={HANG}", "-o", "faulthandler_exit_on_timeout=true", "-p", "no:cacheprovider"]
+    (root / "arguments").write_text("\n".join(words))
+    command = [sys.executable, "-m", "pytest", "-p", "no:xdist", "-x", "-rfE", *ends, "@arguments"]
     variables = environ | {"PYTHONPATH": str(root / "src")}
     try:
         done = subprocess.run(command, cwd=root, env=variables, capture_output=True, text=True, timeout=limit)
     except subprocess.TimeoutExpired:
         return None, []
+    files = [word.partition("::")[0] for word in words]
+    if done.returncode == 4 and files != words:  # a file that cannot be imported, or has other tests
+        return run(root, list(dict.fromkeys(files)), limit)
     if done.returncode in (3, 4):
         raise RuntimeError(f"pytest could not run: {done.stdout[-2000:]}{done.stderr[-2000:]}")
     return done.returncode, re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", done.stdout, re.M)
+
+
+def find_tests(folder: Path, mutations: dict[int, Mutation]) -> dict[int, list[str]]:
+    """Run all tests once, and return for each mutation those that reach it, the nearest first."""
+    root, notes = copy_tree(folder / "probed"), folder / "notes"
+    notes.mkdir()
+    (root / "src/mutation_probe.py").write_text(PROBE)
+    probed = set[int]()
+    for number, mutation in sorted(mutations.items(), key=lambda row: (row[1].path, row[1].line, -row[1].start)):
+        file = root / mutation.path
+        text = file.read_text()
+        mutation.probe(number).apply(root)
+        try:
+            ast.parse(file.read_text())
+            probed.add(number)
+        except SyntaxError:  # a pattern of `match`, or within another part
+            file.write_text(text)
+    variables = environ | {"PYTHONPATH": str(root / "src"), "MUTATION_NOTES": str(notes)}
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "auto", "--dist", "worksteal", "-p", "no:cacheprovider"]
+    subprocess.run(command, cwd=root, env=variables, capture_output=True, check=False)
+    reached: dict[int, set[str]] = {number: set() for number in mutations}
+    for file in notes.iterdir():
+        for line in file.read_text().splitlines():
+            number, _, test = line.partition(" ")
+            reached[int(number)].add(test)
+    chosen = {}
+    for number, mutation in mutations.items():
+        files = nearest_first(mutation.path)
+        if number not in probed or "" in reached[number]:
+            chosen[number] = files
+        else:
+            places = {name: place for place, name in enumerate(files)}
+            place = lambda test, places=places: (places.get(test.partition("::")[0], len(places)), test)
+            chosen[number] = sorted(reached[number], key=place)
+    return chosen
 
 
 class Trial:
@@ -219,13 +282,13 @@ def main() -> None:
     print("| | mutation | make test | make test-all | killed by |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory(prefix="mutations-") as folder:
         trial = None if options.list else Trial(Path(folder))
+        tests = {} if options.list else find_tests(Path(folder), dict(chosen))
         for number, mutation in chosen:
             killers = {"test": "", "test-all": ""}
             if trial:
                 mutation.apply(trial.changed)
-                tests = nearest_first(mutation.path)
-                killers["test"] = trial.kills(tests, [f"--sample={options.sample}"], LIMITS["test"])
-                killers["test-all"] = killers["test"] or trial.kills(tests, [], LIMITS["test-all"])
+                killers["test"] = trial.kills(tests[number], [f"--sample={options.sample}"], LIMITS["test"])
+                killers["test-all"] = killers["test"] or trial.kills(tests[number], [], LIMITS["test-all"])
                 mutation.undo(trial.changed)
             for name, killer in killers.items():
                 counts[name] += bool(killer)

@@ -106,3 +106,22 @@ def test_mutations_are_code_that_can_be_parsed(tmp_path):
         mutation.apply(tmp_path)
         assert ast.dump(ast.parse(target.read_text())) != ast.dump(ast.parse(text))
     assert mutations.draw(3, 1) == mutations.draw(3, 1) != mutations.draw(3, 2)
+
+
+def test_probes_compute_what_the_code_computes(tmp_path):
+    path = Path("src/wengert/core/facts.py")
+    target = tmp_path / path
+    target.parent.mkdir(parents=True)
+    lines = ["def f(x, y):", "    if not x > 2:", "        y += 3", "    return [y, -x if x else 7]", ""]
+    parts = [(2, 7, 16, "not x > 2", "(x > 2)"), (3, 8, 14, "y += 3", "pass"), (4, 15, 17, "-x", "(x)")]
+    target.write_text("\n".join(lines))
+    for number, part in enumerate(parts):
+        mutations.Mutation(path, *part).probe(number).apply(tmp_path)
+    noted: list[int] = []
+    names: dict[str, Any] = {"__builtins__": {"__import__": lambda name: SimpleNamespace(note=noted.append)}}
+    exec(target.read_text(), names)
+    assert names["f"](1, 5) == [8, -1]
+    assert noted == [0, 1, 2]
+    assert names["f"](0, 5) == [8, 7]
+    assert names["f"](3, 5) == [5, -3]
+    assert noted == [0, 1, 2, 0, 1, 0, 2]

@@ -325,11 +325,16 @@ def check_ways(run: Run, ways: Sequence[Compiled], stage: str, args: Sequence[An
 
 
 def with_a_special_number(run: Run) -> list[np.ndarray]:
-    """The arguments with one element that is zero, infinite or no number."""
+    """The arguments with one element that is zero, infinite or no number.
+
+    A product of complex numbers has infinite parts or NaN where one factor is infinite, by how it is computed: programs
+    with complex numbers are given none.
+    """
     args = [np.array(a) for a in run.program.at(0)]
+    special = [x for x in SPECIAL if not (run.program.is_complex and np.isinf(x))]
     for i in run.rng.permutation(run.live)[:1]:
         if args[i].size:
-            args[i].flat[run.rng.integers(args[i].size)] = run.rng.choice(SPECIAL)
+            args[i].flat[run.rng.integers(args[i].size)] = run.rng.choice(special)
     return args
 
 

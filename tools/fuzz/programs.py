@@ -84,8 +84,17 @@ class Program:
     @property
     def is_single(self) -> bool:
         """Whether anything in it is of single precision."""
-        arrays = [*(i.values[0] for i in self.inputs), *self.constants.values(), *(c.values[0] for c in self.captured)]
-        return "float32" in self.source or any(a.dtype == np.float32 for a in arrays)
+        return "float32" in self.source or any(a.dtype == np.float32 for a in self.arrays)
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether anything in it is complex."""
+        return any(word in self.source for word in ("complex", "fft")) or any(a.dtype.kind == "c" for a in self.arrays)
+
+    @property
+    def arrays(self) -> list[np.ndarray]:
+        """Its inputs at one point, its constants, and what it captures."""
+        return [*(i.values[0] for i in self.inputs), *self.constants.values(), *(c.values[0] for c in self.captured)]
 
     @property
     def is_holding(self) -> bool:

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.kernels import kernel
-from wengert.compiler.kernels.body_stages import find_stages
 from wengert.compiler.machine.target import vector_lanes
+from wengert.compiler.nests.body_stages import find_stages
+from wengert.compiler.nests.decisions import find
+from wengert.compiler.nests.policy import decide, deciding
 from wengert.core import machine
 
 RNG = np.random.default_rng(7)
@@ -51,19 +52,20 @@ def compile_anew(monkeypatch, tmp_path):
     number = count()
 
     def call(function, *args, has_stages=True):
-        found, plans = [], []
+        found, nests = [], []
 
-        def record(plan, sources):
-            plans.append(plan)
-            stages = find_stages(plan, sources) if has_stages else []
-            if stages:
+        def policy(nest, machine):
+            nests.append(nest)
+            decisions = [d for d in decide(nest, machine) if has_stages or d.kind != "stages"]
+            if staged := find(decisions, "stages"):
+                stages = find_stages(nest, staged.axis)
                 found.append([sorted(node.primitive.name for node, _ in stage.kept) for stage in stages])
-            return stages
+            return decisions
 
         monkeypatch.setenv("WENGERT_CACHE_DIR", str(tmp_path / str(next(number))))
-        monkeypatch.setattr(kernel, "find_stages", record)
-        results = wg.compile(function)(*args)
-        assert plans
+        with deciding(policy):
+            results = wg.compile(function)(*args)
+        assert nests
         return found, [to_bytes(a) for a in (results if isinstance(results, tuple) else (results,))]
 
     return call

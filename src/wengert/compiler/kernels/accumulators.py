@@ -10,10 +10,11 @@ from typing import NamedTuple
 from wengert.compiler.forms.affine import ZERO, Affine, Position, flat_index
 from wengert.compiler.forms.lowering import Reduction, RunningReduction, lowering_of
 from wengert.compiler.kernels.element import Elements
-from wengert.compiler.kernels.element_sources import Element
 from wengert.compiler.kernels.loop_plan import LoopPlan
-from wengert.compiler.kernels.row_sums import RowAccumulator, RowReader, find_row
+from wengert.compiler.kernels.row_sums import RowAccumulator, RowReader
 from wengert.compiler.machine.target import vector_lanes
+from wengert.compiler.nests.element_sources import Element
+from wengert.compiler.nests.rows_in_memory import find_row
 from wengert.compiler.schedule.memory_plan import Memory, address
 from wengert.compiler.simd.complex_lanes import Variable, constant
 from wengert.compiler.simd.lane_operations import fold_lanes, load_element, store_element

@@ -18,9 +18,9 @@ from wengert.compiler.forms.failures import OUT_OF_BOUNDS, Failure
 from wengert.compiler.forms.gather import IndexedPosition, are_indices, gather_source
 from wengert.compiler.forms.lowering import Draw, MatrixFunction, Reduction, lowering_of, write_element
 from wengert.compiler.kernels.choices import choose, read_chosen
-from wengert.compiler.kernels.element_sources import SUM, Element, ElementSources
 from wengert.compiler.kernels.iteration import write_iteration
 from wengert.compiler.kernels.row_sums import sum_of_products
+from wengert.compiler.nests.element_sources import SUM, Element, ElementSources
 from wengert.compiler.schedule.memory_plan import Pointers
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
@@ -105,8 +105,11 @@ class Elements(ElementSources):
         return known[node, position]
 
     def row_sum(self, node: Node, position: Position) -> Lanes | None:
-        """A sum of products that is computed from whole rows in memory."""
-        if self.schedule.forms[node] is not Form.UNROLLED or self.is_stored(node):
+        """A sum of products that is computed from whole rows in memory.
+
+        Its order of additions depends on the lanes, which the order of a scatter leaves free.
+        """
+        if self.schedule.forms[node] is not Form.UNROLLED or self.is_stored(node) or self.kernel.scatters:
             return None
         assert isinstance(node, Operation)
         if self.factors(node) is None or node.dtype.kind != "f":

@@ -24,12 +24,6 @@ from wengert.graph.ir import Constant, Node, Operation, is_a
 from wengert.ops.shape.reshaping import _broadcast_to
 
 
-def vectors_at_once(node: Operation) -> int:
-    """The vectors of lanes that run through the steps at once, as each step waits for the one before it."""
-    now = machine.current
-    return max(min(now.max_registers_of_iterated_operands // len(node.args), now.max_vectors_of_iteration), 1)
-
-
 def comparison_period(length: int) -> int:
     """The steps after which a loop of so many compares its states with those of the last time; 0 if it never does.
 

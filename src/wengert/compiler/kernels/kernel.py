@@ -12,14 +12,16 @@ from contextlib import ExitStack
 from typing import NamedTuple
 
 from wengert.compiler.kernels.accumulators import write_combination
-from wengert.compiler.kernels.body_stages import BodyStages, find_stages
-from wengert.compiler.kernels.column_sums import vectors_in_block, write_column_sums
+from wengert.compiler.kernels.body_stages import BodyStages
+from wengert.compiler.kernels.column_sums import write_column_sums
 from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.kernels.loops import KernelLoops
 from wengert.compiler.kernels.scatters import ScatterWriter, combine_sums
 from wengert.compiler.machine.target import aligned_stack
 from wengert.compiler.machine.translation import FEW_PASSES
+from wengert.compiler.nests.body_stages import find_stages
+from wengert.compiler.nests.decisions import find
 from wengert.compiler.schedule.memory_plan import POINTER, Memory, Pointers
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
@@ -93,36 +95,26 @@ class KernelWriter(KernelLoops):
     def write(self) -> KernelText:
         """The text of the kernel."""
         plan = self.plan
-        if not self.elements.overwritten and (stages := find_stages(plan, self.elements)):
-            self.stages = BodyStages(stages, plan, self.elements)
+        staged, block = find(plan.decisions, "stages"), find(plan.decisions, "block")
+        if staged is not None and not self.elements.overwritten:
+            self.stages = BodyStages(find_stages(plan, staged.axis), staged.amount, plan, self.elements)
         begin, end = Lanes(self.code, "%begin", I64), Lanes(self.code, "%end", I64)
         if self.kernel.scatters:
             ScatterWriter(self, begin, end).write()
-            self.return_status(plan.work >= machine.current.min_shared_operations)
-            return self.function(*plan.parts, plan.is_cut, self.combination() if plan.is_cut_in_pieces else None)
-        is_cut, long = bool(plan.cuts), [axis for axis in plan.kept_axes if plan.domain[axis] > 1]
-        outer = next(iter([*long, *plan.kept_axes, *plan.reduced_axes]), None)
+            self.return_status(plan.is_shared)
+            return self.function(self.combination() if plan.is_cut_in_pieces else None)
+        is_cut, outer = bool(plan.cuts), plan.outermost
         with ExitStack() as loops:
             piece = loops.enter_context(self.loop(begin, end, 1)) if is_cut else None
             bounds = {outer: (begin, end)} if outer is not None and not is_cut else {}
             inner = bounds.get(plan.reduced_axes[0]) if plan.reduced_axes else None
             write = lambda _: self.write_reductions(piece, inner) if self.kernel.reductions else self.write_body(None)
-            vectors = vectors_in_block(plan)
-            if vectors > 1:
-                write_column_sums(self, vectors, bounds)
+            if block is not None:
+                write_column_sums(self, block.amount, bounds)
             else:
                 self.write_loops(plan.kept_axes, bounds, write)
-        self.return_status(plan.work >= machine.current.min_shared_operations)
-        combine = self.combination() if is_cut else None
-        extent, grain = 1, 1
-        if is_cut:
-            extent = machine.current.sum_pieces
-        elif outer is not None:
-            extent, grain = plan.domain[outer], plan.grain(outer)
-            if outer == plan.vector_axis:
-                grain = max(grain, min(vectors * plan.lanes, machine.current.min_columns_per_thread))
-        has_threads = (is_cut or outer in plan.kept_axes) and extent >= 2 * grain
-        return self.function(extent, grain, has_threads, combine)
+        self.return_status(plan.is_shared)
+        return self.function(self.combination() if is_cut else None)
 
     def combination(self) -> str:
         """The function that folds the results of all pieces."""
@@ -135,14 +127,13 @@ class KernelWriter(KernelLoops):
             write_combination(code, self.kernel.reductions, self.memory, machine.current.sum_pieces)
         return kernel_function(f"{self.name}.combine", code)
 
-    def function(self, extent: int, grain: int, has_threads: bool, combine: str | None = None) -> KernelText:
+    def function(self, combine: str | None = None) -> KernelText:
         """The function of the kernel."""
         is_inline, plan = self.schedule.is_inline, self.plan
         has_few_passes = bool(plan.matrices) or self.stages is not None or is_long(self.code)
         text = kernel_function(self.name, self.code, is_inline, has_few_passes)
-        is_shared = plan.work >= machine.current.min_shared_operations and has_threads
         return KernelText(
-            self.name, text, extent, grain, plan.work, is_shared, combine, self.code, is_inline, has_few_passes
+            self.name, text, *plan.parts, plan.work, plan.is_shared, combine, self.code, is_inline, has_few_passes
         )
 
 

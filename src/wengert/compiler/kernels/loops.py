@@ -11,10 +11,10 @@ from typing import Any
 from wengert.compiler.forms.affine import Counter
 from wengert.compiler.kernels.accumulators import Accumulators, SumsInMemory
 from wengert.compiler.kernels.body_stages import BodyStages
-from wengert.compiler.kernels.borders import Interior, restrict
 from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.machine.target import vector_bytes
+from wengert.compiler.nests.borders import Interior, restrict
 from wengert.compiler.simd.lane_operations import any_lane
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, PTR, Type
@@ -67,7 +67,7 @@ class KernelLoops:
     ) -> Iterator[tuple[Lanes, Lanes]]:
         """A loop over blocks of the vector's axis, with the stages before the body; yields the bounds of a block."""
         code, counter = self.code, self.plan.counters[axis]
-        size = machine.current.vectors_of_stage_block * counter.lanes
+        size = stages.vectors * counter.lanes
         with code.loop(start, stop, size) as first:
             last = code.intrinsic("smin", I64, first + size, code.lift(stop, I64))
             for stage in stages.before_body:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from wengert.compiler.forms.affine import flat_index
 from wengert.compiler.forms.classify import Form
 from wengert.compiler.forms.short_rows import in_rows
-from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.kernels.row_parts import RowParts
+from wengert.compiler.nests.nest import Nest
 from wengert.compiler.schedule.row_kernels import RowKernel, RowPart, outer_axes
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.core import machine
@@ -217,11 +217,11 @@ class RowFusion:
         """
         row = lambda p: math.prod(p.domain[p.outer :])
         longest = max(map(row, candidate.parts), default=0)
-        return row(part) == 1 < longest and LoopPlan(part, self.schedule).work > candidate.count * longest
+        return row(part) == 1 < longest and Nest(part, self.schedule).work > candidate.count * longest
 
     def reads_rows(self, candidate: Candidate, part: RowPart, inside: set[Node]) -> bool:
         """Whether a part reads values of the row kernel in the same row only."""
-        rows = LoopPlan(part, self.schedule)
+        rows = Nest(part, self.schedule)
         operations = [node for node in rows.computed_nodes if isinstance(node, Operation)]
         gathered = {self.base(n.args[0]) for n in operations if self.schedule.forms[n] is Form.GATHER}
         if not inside.isdisjoint(gathered) or any(node in candidate.sums for node in inside):
@@ -256,7 +256,7 @@ class RowFusion:
     def find_reads(self, step: Any) -> set[Node]:
         """The values that a kernel reads; of other steps, all values that views show them."""
         if isinstance(step, Kernel):
-            plan = LoopPlan(step, self.schedule)
+            plan = Nest(step, self.schedule)
             base = step.scatter_base if step.scatters else None
             read = {self.base(node) for node in plan.nodes if plan.sources.is_stored(node)}
             return read if base is None else read | {self.base(base)}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 from wengert.compiler.forms.affine import flat_index
 from wengert.compiler.forms.classify import COMPUTED, operation_cost
 from wengert.compiler.kernels.loop_plan import LoopPlan
+from wengert.compiler.nests.nest import Nest
 from wengert.compiler.schedule.row_kernels import RowKernel, RowPart
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.core import machine
@@ -58,7 +59,7 @@ class RowParts:
         """Whether a part needs of each value the element at its own position alone, and not through a view."""
         if any(node.shape != part.domain for node in values):
             return False
-        plan = LoopPlan(part, self.schedule)
+        plan = Nest(part, self.schedule)
         found = [(node, at) for node, at in plan.requested_elements() if self.base(node) in values]
         return all(node in values and at == plan.counted_position for node, at in found)
 
@@ -74,7 +75,7 @@ class RowParts:
             part.operands = (part.operands - made) | before
             before.update(part.roots)
         for part in parts:
-            costs = self.costs_in_part(LoopPlan(part, self.schedule))
+            costs = self.costs_in_part(Nest(part, self.schedule))
             for node in [node for node in part.maps if not self.is_result(node)]:
                 others = [other for other in readers[node] if other is not part]
                 is_cheap = not others or costs.get(node, 1) <= machine.current.max_operations_computed_again_in_row
@@ -146,7 +147,7 @@ class RowParts:
         computed once, too. What is stored piece by piece would need a loop of its own.
         """
         parts, cheap = self.kernel.parts, machine.current.max_operations_computed_again_in_row
-        plans = [LoopPlan(part, self.schedule) for part in parts]
+        plans = [Nest(part, self.schedule) for part in parts]
         costs = [self.costs_in_part(plan) for plan in plans]
         elsewhere = [self.nodes_at_other_rows(plan, part) for plan, part in zip(plans, parts, strict=True)]
         computed: dict[Node, set[int]] = {}  # in which parts
@@ -167,7 +168,7 @@ class RowParts:
             for a in node.args:
                 computed.setdefault(a, set()).update(found)
 
-    def costs_in_part(self, plan: LoopPlan) -> dict[Node, int]:
+    def costs_in_part(self, plan: Nest) -> dict[Node, int]:
         """What an element of each value that a part computes costs there.
 
         What it reads costs as much as an addition, and so does a number for the row, which is computed before the loop.
@@ -181,7 +182,7 @@ class RowParts:
                 costs[node] = operation_cost(node) + sum(known)
         return costs
 
-    def nodes_at_other_rows(self, plan: LoopPlan, part: RowPart) -> set[Node]:
+    def nodes_at_other_rows(self, plan: Nest, part: RowPart) -> set[Node]:
         """The values of which a part computes elements that are not in the present row."""
         is_local = lambda node, at: self.kernel.is_local_index(flat_index(at, node.shape), node, part, plan.counters)
         return {node for node, at in plan.requested_elements() if not is_local(node, at)}
@@ -192,6 +193,6 @@ class RowParts:
         for part in self.kernel.parts:
             if is_computed:
                 part.operands.add(node)
-            elif node in LoopPlan(part, self.schedule).computed_nodes:
+            elif node in Nest(part, self.schedule).computed_nodes:
                 part.maps = [*part.maps, node]
                 is_computed = True

@@ -10,58 +10,19 @@ one lane of r.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from wengert.compiler.forms.affine import Affine, Position, flat_index, lane_stride
-from wengert.compiler.forms.classify import Form
-from wengert.compiler.kernels.element_sources import Element, ElementSources
+from wengert.compiler.forms.affine import lane_stride
+from wengert.compiler.nests.element_sources import Element
+from wengert.compiler.nests.rows_in_memory import RowInMemory, find_factor_rows
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import load_element, load_masked, pick_lanes, splat, store_element
 from wengert.compiler.simd.lanes import Lanes, fma, select
 from wengert.compiler.simd.transposes import fold_rows
 from wengert.compiler.simd.types import Type
-from wengert.graph.ir import Constant, Node
 
 if TYPE_CHECKING:
     from wengert.compiler.kernels.element import Elements
-
-
-class RowInMemory(NamedTuple):
-    """Neighbouring elements in memory; `stride` is the distance to those of the next lane."""
-
-    node: Node
-    first: Affine
-    stride: int
-    length: int
-
-
-def find_row(elements: ElementSources, terms: Sequence[Element]) -> RowInMemory | None:
-    """The neighbours in memory that these elements are, in order."""
-    start = in_memory(elements, *terms[0])
-    if start is None:
-        return None
-    node, first = start
-    if any(in_memory(elements, *element) != (node, first.plus(i)) for i, element in enumerate(terms)):
-        return None
-    return RowInMemory(node, first, lane_stride(first)[0], len(terms))
-
-
-def find_factor_rows(elements: ElementSources, terms: Sequence[Element]) -> tuple[RowInMemory, RowInMemory] | None:
-    """The rows in memory whose products are added up; the factors of each term come one after the other."""
-    left, right = find_row(elements, terms[::2]), find_row(elements, terms[1::2])
-    return None if left is None or right is None else (left, right)
-
-
-def in_memory(elements: ElementSources, node: Node, position: Position) -> tuple[Node, Affine] | None:
-    """The array that an element is read from, behind views, and the index there."""
-    while not elements.is_stored(node):
-        if elements.schedule.forms[node] is not Form.VIEW:
-            return None
-        ((node, position),) = elements.sources(node, position)
-    if isinstance(node, Constant) and (node.weak or node.size == 1):
-        return None
-    is_within = all(i.is_within(n) for i, n in zip(position, node.shape, strict=True))
-    return (node, flat_index(position, node.shape)) if is_within else None
 
 
 class RowReader:

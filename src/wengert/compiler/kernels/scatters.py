@@ -55,7 +55,7 @@ class ScatterWriter:
             if plan.is_cut_in_pieces and outer is not None:
                 piece = loops.enter_context(self.writer.loop(self.begin, self.end, 1))
                 self.begin_piece(piece)
-                first_bounds = piece_bounds(self.code, piece, plan.domain[outer], plan.piece_grain)
+                first_bounds = piece_bounds(self.code, piece, plan.domain[outer], plan.order.grain)
             else:
                 self.fill()
             units: list[Lanes] = []

@@ -10,12 +10,15 @@ on every device. Neighbouring threads read neighbours in memory: along the axis 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from wengert.compiler.forms.affine import flat_index
 from wengert.compiler.forms.classify import Form
 from wengert.compiler.forms.lowering import Reduction, RunningReduction, lowering_of
 from wengert.compiler.kernels.accumulators import accumulator_type
 from wengert.compiler.kernels.loop_plan import LoopPlan
+from wengert.compiler.nests.decisions import Decision
+from wengert.compiler.nests.policy import choose_rows
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.targets.thread_block import THREADS, VECTOR_BYTES, WARP
@@ -40,8 +43,14 @@ class GridPlan(LoopPlan):
         self.reduced = math.prod([self.domain[axis] for axis in self.reduced_axes])
         self.width, self.pieces = self.choose_threads()
 
-    def choose_vector(self, lanes: int) -> tuple[int | None, int]:
+    def decide(self) -> Sequence[Decision]:
         """The order of threads, and lanes: where it can, a thread reads and writes 16 bytes at once, or 8."""
+        self.decisions = rows = list(choose_rows(self, machine.current, ()))
+        axis, lanes = self.order_threads()
+        return rows if axis is None else [*rows, Decision("lanes", axis, lanes)]
+
+    def order_threads(self) -> tuple[int | None, int]:
+        """Choose the order of threads; returns the axis of lanes and their number."""
         inner = [axis for axis in range(self.outer, len(self.domain)) if self.domain[axis] > 1]
         accesses = self.memory_accesses() if len(inner) > 1 else []
         search = OrderSearch(self.domain, inner, self.axes, accesses, self.serial, self.cost)
@@ -55,7 +64,7 @@ class GridPlan(LoopPlan):
 
     def choose_lanes(self) -> int:
         """The number of neighbours that a thread reads and writes at once."""
-        lanes = (VECTOR_BYTES if self.is_short else VECTOR_BYTES // 2) // self.widest
+        lanes = (VECTOR_BYTES if self.is_short else VECTOR_BYTES // 2) // self.widest_number
         if lanes < 2 or self.kernel.reductions or not self.domain or self.domain[self.along] % lanes:
             return 1
         return lanes if self.is_flat or self.reads_vectors(lanes) else 1
@@ -76,14 +85,20 @@ class GridPlan(LoopPlan):
         return [Access(flat_index(position, node.shape), node.dtype.itemsize) for node, position in written + read]
 
     @property
-    def widest(self) -> int:
+    def widest_number(self) -> int:
         """The bytes of the widest number that it reads, computes or writes."""
         sizes = [node.dtype.itemsize for node in self.nodes if node.size > 1]
         return max(sizes, default=VECTOR_BYTES)
 
-    def choose_cuts(self) -> dict[int, int]:
+    @property
+    def cuts(self) -> dict[int, int]:
         """None: pieces are those of `choose_threads`."""
         return {}
+
+    @property
+    def accumulators(self) -> int:
+        """One for each thread."""
+        return 1
 
     def choose_threads(self) -> tuple[int, int]:
         """The number of threads for one element of a reduction in a block, and the number of pieces."""
@@ -143,7 +158,7 @@ class GridPlan(LoopPlan):
             return 0
         if self.tile > 1:
             return now.resident_blocks_of_tiles
-        is_wide = self.widest > 4
+        is_wide = self.widest_number > 4
         if (
             has_calls
             and is_wide

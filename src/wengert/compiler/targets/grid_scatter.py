@@ -12,8 +12,8 @@ from collections.abc import Callable
 from functools import partial
 
 from wengert.compiler.forms.gather import Written
-from wengert.compiler.kernels.element_sources import Element
 from wengert.compiler.kernels.scatters import NOTHING, ScatterWriter
+from wengert.compiler.nests.element_sources import Element
 from wengert.compiler.schedule.memory_plan import Memory, Pointers
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel

@@ -57,9 +57,9 @@ class ScatterPlan(GridPlan):
         """Whether several threads share the rows of a target."""
         return self.rows > machine.current.min_rows_per_target_of_shared_device_scatter * self.targets
 
-    def choose_vector(self, lanes: int) -> tuple[int | None, int]:
-        """The last axis of rows, and how many neighbours a thread has."""
-        super().choose_vector(lanes)
+    def order_threads(self) -> tuple[int | None, int]:
+        """Lanes along the last axis of rows: the neighbours that a thread has."""
+        super().order_threads()
         writes = [Written.by(node) for node in self.kernel.scatters]
         if self.has_runs and not self.has_long_runs and all(w.adds and w.indices for w in writes) and self.row_axes:
             most = (VECTOR_BYTES if self.is_short else VECTOR_BYTES // 2) // self.kernel.scatters[0].dtype.itemsize

@@ -15,7 +15,7 @@ import numpy as np
 from wengert.compiler.forms.affine import Affine, Counter, Position, flat_index
 from wengert.compiler.forms.classify import COMPUTED, Form, form_of, is_immediate, scalar_operations
 from wengert.compiler.forms.short_rows import in_rows
-from wengert.compiler.kernels.element_sources import ElementSources
+from wengert.compiler.nests.element_sources import ElementSources
 from wengert.compiler.program.prepare import prepare_device_body
 from wengert.compiler.program.program_plan import stored_base
 from wengert.compiler.schedule.memory_plan import Memory, Pointers, Slot

@@ -18,7 +18,7 @@ from wengert.compiler.forms.affine import ZERO, Affine, Counter, Guard, Position
 from wengert.compiler.forms.classify import Form
 from wengert.compiler.forms.gather import IndexedPosition, gather_source
 from wengert.compiler.forms.lowering import View, lowering_of, write_element
-from wengert.compiler.kernels.element_sources import Element, ElementSources
+from wengert.compiler.nests.element_sources import Element, ElementSources
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.simd.types import Type
 from wengert.core import machine

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from wengert.compiler.forms.affine import ZERO, Affine, Counter, Position, flat_index
 from wengert.compiler.forms.gather import Written
 from wengert.compiler.forms.lowering import Reduction, lowering_of
-from wengert.compiler.kernels.element_sources import Element
+from wengert.compiler.nests.element_sources import Element
 from wengert.compiler.schedule.pieces import piece_positions
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.simd.types import Type

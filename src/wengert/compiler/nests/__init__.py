@@ -1,0 +1,1 @@
+"""Loop nests: what a kernel computes, and the decisions by which it is computed."""

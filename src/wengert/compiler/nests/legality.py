@@ -1,0 +1,210 @@
+"""What may be decided: one function for each kind of decision, from the accesses of a nest alone.
+
+Each returns why a decision is refused, or None. Nothing else asks whether something may be done; whether it pays is the
+business of a policy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from wengert.compiler.forms.gather import Written
+from wengert.compiler.nests.body_stages import find_stages
+from wengert.compiler.nests.borders import Borders
+from wengert.compiler.nests.decisions import Decision, Kind, find
+from wengert.compiler.nests.nest import Nest
+from wengert.core import machine
+
+Rule = Callable[[Nest, Decision, Sequence[Decision]], str | None]
+
+
+def lanes(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None:
+    """Elements at neighbouring indices are computed at once: none of them may wait for another one."""
+    order, (_, axis, amount) = nest.order, new
+    if order.is_fixed:
+        is_given = (axis, amount) == (order.axis, order.lanes)
+        return None if is_given else "its additions have lanes of their own"
+    if axis in nest.axes:
+        return "it is reduced, and its terms are added one by one"
+    if axis not in nest.innermost_axes() or (find(others, "rows") and axis != nest.slice_axes[-1]):
+        return "what is written to one element would change its order"
+    if axis == order.scatter_axis and (amount > order.grain or len(kept_axes(nest, others)) > 1):
+        return "its loop is cut into pieces"
+    if amount & (amount - 1) or not 1 < amount <= nest.domain[axis]:
+        return f"it has {nest.domain[axis]} elements, and lanes are a power of two"
+    if 8 * amount * len(nest.nodes) > machine.current.max_stack_bytes_of_lanes:
+        return "the values of all lanes need too much memory"
+    return None
+
+
+def outer(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None:
+    """Another axis has the outermost loop: the order of what is added to one element must stay."""
+    chosen = find(others, "lanes")
+    if nest.kernel.scatters:
+        return "what is written to one element would change its order"
+    if new.axis not in kept_axes(nest, ()) or (chosen is not None and chosen.axis == new.axis):
+        return "it is reduced, or has the lanes"
+    return None
+
+
+def segments(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None:
+    """Bodies for the parts between borders: the nest has borders, and whole vectors between them."""
+    if (refusal := has_borders(nest, new, others)) is not None:
+        return refusal
+    amount = decided_lanes(others).amount
+    return None if Borders(nest, new.axis, amount).whole_vectors(1) else "no whole vector is between two borders"
+
+
+def overlap(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None:
+    """Vectors that overlap at borders: nothing counts elements twice, and threads do not share the axis."""
+    if (refusal := has_borders(nest, new, others)) is not None:
+        return refusal
+    borders = Borders(nest, new.axis, decided_lanes(others).amount)
+    shared = find(others, "threads")
+    if nest.kernel.folds:
+        return "elements that are computed twice would be added twice"
+    if shared is not None and shared.axis == new.axis:
+        return "threads share its loop"
+    return None if len(borders.segments) > len(borders.gaps) and len(borders.segments) > 1 else "no segment is long"
+
+
+def block(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None:
+    """Sums of columns on the stack: each lane has a sum of its own."""
+    chosen = find(others, "lanes")
+    if not (nest.kernel.reductions and nest.axes) or nest.outer or nest.order.cuts:
+        return "it has no sums of columns in one piece"
+    if chosen is None or chosen.axis != new.axis or chosen.axis in nest.axes:
+        return "the lanes are not along the columns"
+    if find(others, "segments") or find(others, "overlap"):
+        return "its loop has several bodies"
+    if any(node.dtype.kind == "b" for node in nest.kernel.reductions):
+        return "lanes are bits, which have no addresses"
+    return None
+
+
+def stages(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None:
+    """Long functions before the rest: all of the body has lanes, in the innermost loop, without borders."""
+    chosen = find(others, "lanes")
+    if chosen is None or chosen.axis != new.axis or not is_innermost(nest, new.axis):
+        return "its loop is not the innermost one, with lanes"
+    if nest.kernel.scatters or nest.outer or find(others, "segments") or find(others, "overlap"):
+        return "its loop has several bodies"
+    return None if find_stages(nest, new.axis) else "its body has no stages"
+
+
+def rows(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None:
+    """Rows of a scatter: its last axes are those of slices, within which targets differ."""
+    is_last = bool(nest.slice_axes) and new.axis == nest.slice_axes[-1]
+    if not is_last:
+        return "its elements may have one target"
+    return "decide rows before lanes" if find(others, "lanes") else None
+
+
+def threads(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None:
+    """Threads share a loop: no two iterations write one element, or each piece has sums of its own."""
+    order, scatter, chosen = nest.order, nest.kernel.scatter, find(others, "lanes")
+    if nest.outer:
+        return "the loop over rows is outside of it"
+    if order.cuts:
+        return None if new.axis == next(iter(order.cuts)) else "the pieces are along another axis"
+    if scatter is not None and order.scatter_axis is not None:
+        return None if new.axis == order.scatter_axis else "the pieces are along another axis"
+    if new.axis != outermost_axis(nest, others):
+        return "its loop is not the outermost one"
+    if scatter is not None and not writes_along_loop(nest, new.axis, others):
+        return "several of its iterations may write one element"
+    if chosen is not None and chosen.axis == new.axis and new.amount % chosen.amount:
+        return "a part would end inside a vector"
+    return "threads share the interior" if (found := find(others, "overlap")) and found.axis == new.axis else None
+
+
+def ranges(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None:
+    """Each thread takes what belongs to its part of the result: always right, as each writes its own elements."""
+    if nest.kernel.scatter is None or nest.order.scatter_axis is not None or find(others, "threads"):
+        return "it has no scatter that threads could share so"
+    return None if new.axis == 0 else "the outermost axis stands for the whole result"
+
+
+RULES: dict[Kind, Rule] = {
+    "lanes": lanes, "outer": outer, "segments": segments, "overlap": overlap, "block": block, "stages": stages,
+    "rows": rows, "threads": threads, "ranges": ranges,
+}  # fmt: skip
+
+
+def refuse(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None:
+    """Why a decision may not be added to others; None if it may."""
+    if new.axis not in nest.inner_axes:
+        return "the nest has no such axis"
+    return "it was decided before" if find(others, new.kind) else RULES[new.kind](nest, new, others)
+
+
+# What the rules ask
+
+
+def kept_axes(nest: Nest, decisions: Sequence[Decision]) -> list[int]:
+    """The axes that are not reduced, the outermost first."""
+    first, last, rows = find(decisions, "outer"), find(decisions, "lanes"), find(decisions, "rows")
+    inside = nest.slice_axes if rows is not None else ()
+    is_first = lambda i: first.axis == i if first is not None else i == nest.order.scatter_axis
+    key = lambda i: (not is_first(i), i in inside, last is not None and i == last.axis)
+    return sorted([i for i in nest.inner_axes if i not in nest.axes], key=key)
+
+
+def reduced_axes(nest: Nest) -> list[int]:
+    """The axes that are reduced, the outermost first: their order is that of the additions."""
+    return sorted([i for i in nest.inner_axes if i in nest.axes], key=lambda i: i == nest.order.axis)
+
+
+def outermost_axis(nest: Nest, decisions: Sequence[Decision]) -> int | None:
+    """The kept axis whose loop is the outermost one with several steps."""
+    kept = kept_axes(nest, decisions)
+    return next(iter([*[i for i in kept if nest.domain[i] > 1], *kept]), None)
+
+
+def is_innermost(nest: Nest, axis: int) -> bool:
+    """Whether an axis with lanes has the innermost loop: reduced axes are inside of the others."""
+    return axis in nest.axes or not nest.axes
+
+
+def writes_along_loop(nest: Nest, axis: int, decisions: Sequence[Decision]) -> bool:
+    """Whether the outermost loop of a scatter runs along an axis of the result."""
+    inside = nest.slice_axes if find(decisions, "rows") is not None else ()
+    position, extent = nest.counted_position[0], nest.domain[0]
+    targets = [Written.by(node).target(node.shape, nest.counted_position).axes[0] for node in nest.kernel.scatters]
+    is_along = all(target.affine == position and target.extent == extent for target in targets)
+    return axis == 0 and is_along and 0 not in inside
+
+
+def row_count(nest: Nest, decisions: Sequence[Decision]) -> int:
+    """The number of rows of the result of a scatter; of its elements, if it does not write rows."""
+    node = nest.kernel.scatter
+    assert node is not None
+    return node.size // row_length(nest, decisions)
+
+
+def row_length(nest: Nest, decisions: Sequence[Decision]) -> int:
+    """The number of elements of the result of a scatter in a row; one if it does not write rows."""
+    node = nest.kernel.scatter
+    if node is None or find(decisions, "rows") is None:
+        return 1
+    return math.prod(node.shape[node.ndim - len(nest.slice_axes) :])
+
+
+def decided_lanes(decisions: Sequence[Decision]) -> Decision:
+    """The decision on lanes, which is known to be there."""
+    found = find(decisions, "lanes")
+    assert found is not None
+    return found
+
+
+def has_borders(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None:
+    """Why the axis of lanes has no borders between which bodies could be."""
+    chosen = find(others, "lanes")
+    if chosen is None or chosen.axis != new.axis:
+        return "it has no lanes"
+    if nest.kernel.scatters or nest.schedule.is_tiny or find(others, "block") or find(others, "stages"):
+        return "its loop has one body"
+    if find(others, "segments") or find(others, "overlap"):
+        return "its bodies are decided"
+    return None if Borders(nest, new.axis, chosen.amount).are_there else "it has no borders"

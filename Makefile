@@ -20,7 +20,7 @@ help:
 	@echo "make test-gpu      run the tests of arrays on devices on a GPU (installs CuPy)"
 	@echo "make docs          build the site, build/site/index.html, without network"
 	@echo "make portability   run the tests that may depend on the machine, for other processors and with the oldest dependencies"
-	@echo "make fuzz          run random programs in every mode, on shrunken machines and with large arrays, and compare the results"
+	@echo "make fuzz          run random programs in every mode, on shrunken machines, with random decisions and with large arrays"
 	@echo "make soak MINUTES=60   run fuzzers, compilations, training, threads, forks and interrupts for so long; report memory and hangs"
 	@echo "make bench         compare the speed with PyTorch, JAX and autograd (installs them)"
 	@echo "make clean         remove the virtual environments and caches"
@@ -57,6 +57,7 @@ portability: .venv/installed-dev .venv-minimum/installed
 fuzz: .venv/installed-dev
 	$(BIN)/python -m tools.fuzz --programs 2000 --jobs 2
 	$(BIN)/python -m tools.fuzz --machines --programs 5000 --jobs 2 --minutes 60
+	$(BIN)/python -m tools.fuzz --schedules --programs 2000 --jobs 2 --minutes 60
 	$(BIN)/python -m tools.fuzz --large --programs 1000 --jobs 2 --minutes 60
 
 soak: .venv/installed-dev

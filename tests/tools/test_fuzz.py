@@ -14,11 +14,13 @@ from tools.fuzz.large import check_large, generate_large
 from tools.fuzz.machines import check_machines, generate_for_machines
 from tools.fuzz.oracles import Difference, check_by_differences, check_compiled, check_eager, examine
 from tools.fuzz.programs import Input, Program, Statement
+from tools.fuzz.schedules import check_schedules, generate_for_schedules
 from tools.fuzz.shrink import shrink
 from tools.fuzz.statements import CASES, CONSTANT, ELEMENTWISE, UNKNOWN_SHAPE
 
 from wengert.compiler.forms.lowering import lowering, on_floats
 from wengert.compiler.kernels.scatters import ScatterWriter
+from wengert.compiler.nests import legality
 from wengert.core.primitive import TABLE, restore_axes
 from wengert.core.rule_calls import caller
 
@@ -41,6 +43,22 @@ def test_some_programs_on_shrunken_machines():
     for index in range(5):
         program = generate_for_machines(12, index)
         assert not examine(program, Counter(), [check_machines]), program.script("tests")
+
+
+def test_some_programs_with_random_decisions():
+    counts = Counter()
+    for index in range(8):
+        program = generate_for_schedules(12, index)
+        assert not examine(program, counts, [check_schedules]), program.script("tests")
+    assert counts["references, bit by bit"] > 0
+
+
+def test_it_finds_a_rule_that_allows_too_much(monkeypatch):
+    """Lanes along a reduced axis would add terms in another order."""
+    is_long = lambda nest, new, others: None if new.amount <= nest.domain[new.axis] else "its axis is short"
+    monkeypatch.setitem(legality.RULES, "lanes", is_long)
+    programs = (generate_for_schedules(12, index) for index in range(20))
+    assert any(examine(program, Counter(), [check_schedules]) for program in programs)
 
 
 def test_a_large_program():

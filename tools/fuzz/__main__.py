@@ -25,6 +25,7 @@ def options() -> argparse.Namespace:
     parser.add_argument(
         "--machines", action="store_true", help="programs of gathers and scatters, on shrunken machines"
     )
+    parser.add_argument("--schedules", action="store_true", help="programs with random decisions about their loops")
     parser.add_argument("--large", action="store_true", help="programs with 10^4 to 10^6 elements an array, on threads")
     parser.add_argument("--no-shrink", action="store_true", help="print failing programs as they are")
     return parser.parse_args()

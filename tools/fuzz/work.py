@@ -12,6 +12,7 @@ from tools.fuzz.large import check_large, generate_large
 from tools.fuzz.machines import check_machines, generate_for_machines
 from tools.fuzz.oracles import Difference, Run, examine
 from tools.fuzz.programs import Program
+from tools.fuzz.schedules import check_schedules, generate_for_schedules
 from tools.fuzz.shrink import shrink
 
 
@@ -21,6 +22,8 @@ def work(task: tuple[int, argparse.Namespace]) -> tuple[int, Counter[str], Progr
     checks: Sequence[Callable[[Run], None]] = ()
     if chosen.machines:
         program, checks = generate_for_machines(chosen.seed, index), [check_machines]
+    elif chosen.schedules:
+        program, checks = generate_for_schedules(chosen.seed, index), [check_schedules]
     elif chosen.large:
         program, checks = generate_large(chosen.seed, index), [check_large]
     else:

@@ -19,6 +19,7 @@ from wengert.compiler.entry.entry_values import Argument, is_native_dtype
 from wengert.compiler.entry.native import LOCK, NO_TARGETS, NativeProgram, load_or_compile
 from wengert.compiler.entry.program_state import StateUse
 from wengert.compiler.machine.translation import Effort
+from wengert.compiler.nests.decisions import Policy
 from wengert.core import machine
 from wengert.core.array import Array
 from wengert.core.constant_key import constant_key
@@ -54,7 +55,7 @@ class Signature:
     """One structure, shapes and dtypes of arguments: the graph of the function, and its native program.
 
     `wrap` makes a compiled function of one that is derived from the graph, `unroll` says which loops are written out,
-    `effort` what counts in the translation.
+    `effort` what counts in the translation, `decide` how loops run.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Signature:
         wrap: Callable[[Callable], Callable],
         unroll: bool | int | None = None,
         effort: Effort | None = None,
+        decide: Policy | None = None,
     ):
         plain = [x.value if isinstance(x, Fixed) else input_spec(x) if isinstance(x, Array) else x for x in leaves]
         fixed = [isinstance(x, Fixed) for x in leaves]
@@ -78,7 +80,7 @@ class Signature:
         self.has_rules, self.assignments, self.unrolled = run.has_rules, run.assignments, run.unrolled
         assert run.graph.result is not None
         self.name, self.result, self.wrap, self.rolls = name, run.graph.result, wrap, unroll is not True
-        self.effort = effort
+        self.effort, self.decide = effort, decide
         self.graph, captured = lift_captured(run.graph)
         self.captured: list[Any] = [*run.gradients, *captured]
         self.first_captured = len(self.graph.inputs) - len(self.captured)
@@ -152,6 +154,7 @@ class Signature:
                         self.uses(),
                         self.is_taped,
                         effort=self.effort,
+                        decide=self.decide,
                     )
         return self._native
 

@@ -18,6 +18,7 @@ from wengert.compiler.call.call_signature import Fixed, Signature, leaf_key, sta
 from wengert.compiler.call.report import Report
 from wengert.compiler.call.transformed_call import CompiledCall, operation_of
 from wengert.compiler.machine.translation import EFFORTS, Effort
+from wengert.compiler.nests.decisions import Policy
 from wengert.core import machine
 from wengert.core.array import Array
 from wengert.core.devices import has_device_arrays
@@ -54,6 +55,7 @@ def compile(
     check: bool = False,
     unroll: bool | int | None = None,
     effort: Effort | None = None,
+    decide: Policy | None = None,
     device: str | None = None,
 ) -> Compiled[P, R]: ...
 
@@ -67,6 +69,7 @@ def compile(
     check: bool = False,
     unroll: bool | int | None = None,
     effort: Effort | None = None,
+    decide: Policy | None = None,
     device: str | None = None,
 ) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...
 
@@ -79,6 +82,7 @@ def compile(
     check: bool = False,
     unroll: bool | int | None = None,
     effort: Effort | None = None,
+    decide: Policy | None = None,
     device: str | None = None,
     **foreign: Never,
 ) -> Any:
@@ -97,7 +101,8 @@ def compile(
     never.
 
     With the `effort` "fast", what counts is the time to compile, with "best" the speed of the code. The numbers are the
-    same.
+    same. With `decide`, loops run as it says: a function of a nest and the machine that returns decisions, such as
+    `wengert.compiler.nests.policy.decide`. The numbers are the same for all that it may decide.
 
     Called with arrays of CuPy, it runs on their GPU, and gives arrays of CuPy, without waiting for them. With the
     `device` "cuda", arrays of NumPy are copied to the GPU, and results back.
@@ -122,11 +127,12 @@ def compile(
             check=check,
             unroll=unroll,
             effort=effort,
+            decide=decide,
             device=device,
         )
     if not callable(f):
         raise user_error(TypeError, f"compile takes a function, and was given a {type(f).__name__}")
-    is_plain = not (static_argnums or static_argnames or check or unroll is not None)
+    is_plain = not (static_argnums or static_argnames or check or unroll is not None or decide)
     device = None if device == "cpu" else device
     if isinstance(f, Compiled) and is_plain and effort in (None, f.effort) and device in (None, f.device):
         return f
@@ -134,7 +140,7 @@ def compile(
         return f.as_compiled(effort)  # which knows its numerical part, such as the elements of a sparse matrix
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
-    return Compiled(f, numbers, names, check, unroll, effort, device)
+    return Compiled(f, numbers, names, check, unroll, effort, decide, device)
 
 
 def function(inputs: Sequence[Symbol], outputs: Any) -> Callable:
@@ -184,11 +190,12 @@ class Compiled(Generic[P, R]):
         check: bool = False,
         unroll: bool | int | None = None,
         effort: Effort | None = None,
+        decide: Policy | None = None,
         device: str | None = None,
     ):
         update_wrapper(self, f, updated=())
         self.f, self.static_argnums, self.static_argnames, self.check = f, static_argnums, static_argnames, check
-        self.unroll, self.effort, self.device = unroll, effort, device
+        self.unroll, self.effort, self.decide, self.device = unroll, effort, decide, device
         self.static_positions, self.static_names = static_arguments(f, static_argnums, static_argnames)
         self.name = getattr(f, "__name__", type(f).__name__)
         self.known: dict[Any, list[Signature]] = {}  # for each key those of other states, the last one first
@@ -269,8 +276,8 @@ class Compiled(Generic[P, R]):
         for found in variants:
             if found.holds:
                 return found
-        wrap = partial(Compiled, effort=self.effort, device=self.device)
-        found = Signature(self.f, self.name, leaves, structure, self.check, wrap, self.unroll, self.effort)
+        wrap = partial(Compiled, effort=self.effort, decide=self.decide, device=self.device)
+        found = Signature(self.f, self.name, leaves, structure, self.check, wrap, self.unroll, self.effort, self.decide)
         if found.is_lasting:
             self.known[key] = [found, *[other for other in self.known.get(key, ()) if not other.holds]]
         return found
@@ -295,6 +302,7 @@ class Compiled(Generic[P, R]):
             signature.updates(),
             signature.rolls,
             signature.unrolled,
+            self.decide,
         )
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -319,6 +327,7 @@ class Compiled(Generic[P, R]):
             self.check,
             self.unroll,
             self.effort,
+            self.decide,
             self.device,
         )
 

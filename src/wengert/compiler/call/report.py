@@ -9,6 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from wengert.compiler.entry.build import Build
+from wengert.compiler.nests.decisions import Policy
+from wengert.compiler.nests.policy import deciding
+from wengert.compiler.nests.text import show_nest
+from wengert.compiler.program.prepare import prepare
+from wengert.compiler.program.program_plan import make_plan, nests_of
 from wengert.compiler.program.step_costs import StepCost, program_costs
 from wengert.graph.graph import Graph
 from wengert.modes.trace import Unrolled
@@ -26,10 +31,11 @@ class Report:
         updates: Sequence[tuple[int, int]],
         rolls: bool,
         unrolled: Sequence[Unrolled],
+        decide: Policy | None = None,
     ):
         self.unrolled = list(unrolled)
         self.name, self.is_warm = name, is_warm
-        self._graph, self._updates, self._rolls = graph, updates, rolls
+        self._graph, self._updates, self._rolls, self._decide = graph, updates, rolls, decide
         program = build.program
         self.steps = list(program.summary)
         everywhere = [step.strip() for step in program.summary]
@@ -51,6 +57,16 @@ class Report:
     def costs(self) -> list[StepCost]:
         """What each step must read, write and compute at the least, by a second plan of the same program."""
         return program_costs(self._graph, self._updates, self._rolls)
+
+    @cached_property
+    def nests(self) -> list[str]:
+        """The loops of each kernel with their decisions, and what they compute, by a second plan of the same program.
+
+        Those of the bodies of loops and choices are not among them.
+        """
+        with deciding(self._decide):
+            plan = make_plan(prepare(self._graph, self._rolls), tuple(self._updates), "")
+        return [show_nest(nest, nest.decisions) for nest in nests_of(plan)]
 
     def __str__(self) -> str:
         origin = "loaded from the disk cache, " if self.is_warm else ""

@@ -33,6 +33,8 @@ from wengert.compiler.machine.fingerprint import CacheEntry
 from wengert.compiler.machine.python_calls import DECLARE_RUN, RELEASED
 from wengert.compiler.machine.target import start_thread
 from wengert.compiler.machine.translation import Effort, Level, Module, object_code
+from wengert.compiler.nests.decisions import Policy
+from wengert.compiler.nests.policy import deciding
 from wengert.compiler.program.kept_memory import KEPT, allow_kept_memory
 from wengert.compiler.program.prepare import prepare
 from wengert.compiler.program.program import FIRST_FAILURE, NO_MEMORY, Program
@@ -181,21 +183,23 @@ def load_or_compile(
     is_taped: bool = False,
     callers: str = "",
     effort: Effort | None = None,
+    decide: Policy | None = None,
 ) -> NativeProgram:
     """The program of a graph, from disk if it was compiled before; with an entry for Python if that has a signature.
 
     `updates` pairs inputs with the outputs that replace them after a run, `uses` says which tensors the entry reads and
     writes. With `rolls`, parts of the graph that repeat themselves become loops. `callers` is the text of further
-    functions, which call the program on all cores.
+    functions, which call the program on all cores. What another policy decides is not kept on disk.
     """
     states = states_of(uses, [node.spec for node in graph.outputs], is_taped)
     described = repr((tuple(updates), rolls, effort)) + callers
-    kept = CacheEntry(graph.fingerprint, described) if is_portable(graph) else None
+    kept = CacheEntry(graph.fingerprint, described) if decide is None and is_portable(graph) else None
     if kept is not None:
         read = lambda stored: NativeProgram(load_build(stored, graph), entry_signature, name, True, uses, states)
         if (found := kept.load(read)) is not None:
             return found
-    build = compile_graph(graph, updates, rolls, callers, effort)
+    with deciding(decide):
+        build = compile_graph(graph, updates, rolls, callers, effort)
     program = NativeProgram(build, entry_signature, name, False, uses, states)
     if kept is not None:  # when nothing that the program needs is read from disk any more, which would wait for it
         with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError, RecursionError):

@@ -49,7 +49,7 @@ class ScatterWriter:
         """Fill a part of the result; then the loops over what is written, rows innermost."""
         plan = self.plan
         fresh: Lanes | None = None
-        outer = plan.kept_axes[0] if plan.kept_axes else None
+        outer = plan.outermost
         first_bounds = (self.begin, self.end) if plan.is_split_along_loop else None
         with ExitStack() as loops:
             if plan.is_cut_in_pieces and outer is not None:

@@ -37,7 +37,7 @@ class Decision(NamedTuple):
 
 
 Policy = Callable[[Nest, Machine], Sequence[Decision]]
-"""What decides: the same nest on the same machine has the same decisions."""
+"""What decides: the same nest on the same machine has the same decisions. Those that are given may be left out."""
 
 
 def find(decisions: Sequence[Decision], kind: Kind) -> Decision | None:

@@ -23,8 +23,7 @@ def lanes(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None:
     """Elements at neighbouring indices are computed at once: none of them may wait for another one."""
     order, (_, axis, amount) = nest.order, new
     if order.is_fixed:
-        is_given = (axis, amount) == (order.axis, order.lanes)
-        return None if is_given else "its additions have lanes of their own"
+        return "its additions have lanes of their own"
     if axis in nest.axes:
         return "it is reduced, and its terms are added one by one"
     if axis not in nest.innermost_axes() or (find(others, "rows") and axis != nest.slice_axes[-1]):
@@ -93,12 +92,10 @@ def stages(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None:
     return None if find_stages(nest, new.axis) else "its body has no stages"
 
 
-def rows(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None:
+def rows(nest: Nest, new: Decision, _: Sequence[Decision]) -> str | None:
     """Rows of a scatter: its last axes are those of slices, within which targets differ."""
     is_last = bool(nest.slice_axes) and new.axis == nest.slice_axes[-1]
-    if not is_last:
-        return "its elements may have one target"
-    return "decide rows before lanes" if find(others, "lanes") else None
+    return None if is_last else "its elements may have one target"
 
 
 def threads(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None:
@@ -106,6 +103,8 @@ def threads(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None
     order, scatter, chosen = nest.order, nest.kernel.scatter, find(others, "lanes")
     if nest.outer:
         return "the loop over rows is outside of it"
+    if find(others, "ranges"):
+        return "threads share the result"
     if order.cuts:
         return None if new.axis == next(iter(order.cuts)) else "the pieces are along another axis"
     if scatter is not None and order.scatter_axis is not None:
@@ -121,8 +120,10 @@ def threads(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None
 
 def ranges(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None:
     """Each thread takes what belongs to its part of the result: always right, as each writes its own elements."""
-    if nest.kernel.scatter is None or nest.order.scatter_axis is not None or find(others, "threads"):
+    if nest.kernel.scatter is None or nest.order.scatter_axis is not None:
         return "it has no scatter that threads could share so"
+    if find(others, "threads"):
+        return "threads share the loop"
     return None if new.axis == 0 else "the outermost axis stands for the whole result"
 
 
@@ -133,10 +134,37 @@ RULES: dict[Kind, Rule] = {
 
 
 def refuse(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None:
-    """Why a decision may not be added to others; None if it may."""
+    """Why a decision may not be added to others; None if it may: each of them may stand beside all others then."""
     if new.axis not in nest.inner_axes:
         return "the nest has no such axis"
-    return "it was decided before" if find(others, new.kind) else RULES[new.kind](nest, new, others)
+    if find(others, new.kind):
+        return "it was decided before"
+    if (refusal := RULES[new.kind](nest, new, others)) is not None:
+        return refusal
+    for other in others:
+        beside = [new, *[d for d in others if d is not other]]
+        if other not in given(nest) and (refusal := RULES[other.kind](nest, other, beside)) is not None:
+            return f"{other} would not be possible: {refusal}"
+    return None
+
+
+AMOUNTS: dict[Kind, tuple[int, ...]] = {
+    "lanes": (2, 4, 8, 16), "segments": (1, 2, 3), "block": (1, 2, 3), "stages": (1, 2, 4), "threads": (1, 2, 4, 8, 16),
+    "ranges": (1, 2, 5),
+}  # fmt: skip
+"""Amounts that are tried; the other kinds have none."""
+
+
+def legal(nest: Nest, decisions: Sequence[Decision]) -> list[Decision]:
+    """The decisions that may be added to others."""
+    tried = [Decision(kind, axis, n) for kind in RULES for axis in nest.inner_axes for n in AMOUNTS.get(kind, (0,))]
+    return [d for d in tried if refuse(nest, d, decisions) is None]
+
+
+def given(nest: Nest) -> list[Decision]:
+    """The decisions that a nest has from the beginning: the lanes of its order of additions."""
+    order = nest.order
+    return [Decision("lanes", order.axis, order.lanes)] if order.is_fixed and order.axis is not None else []
 
 
 # What the rules ask

@@ -15,8 +15,10 @@ which are the same on every processor. So results are, too, whatever vectors and
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from wengert.compiler.forms.classify import Form
 from wengert.compiler.forms.gather import Written
@@ -153,6 +155,26 @@ def choose_cuts(nest: Nest, order: Order, reduced: Sequence[int]) -> dict[int, i
     rest = orders.sum_pieces
     longest = max(nest.axes, key=lambda i: (domain[i], -i))
     return {longest: rest} if domain[longest] >= rest * order.step(longest) else {}
+
+
+def piece_ranges(order: Order, axes: Sequence[int], domain: Sequence[int]) -> Iterator[list[range]]:
+    """For each piece, the indices along some axes, the outermost first; nothing if there are no pieces."""
+    cuts = dict(order.cuts) if order.scatter_axis is None else {order.scatter_axis: machine.current.sum_pieces}
+    if not cuts:
+        return
+    for numbers in np.ndindex(*cuts.values()):
+        number = dict(zip(cuts, numbers, strict=True))
+        yield [piece_range(order, axis, domain[axis], cuts, number) for axis in axes]
+
+
+def piece_range(order: Order, axis: int, n: int, cuts: dict[int, int], number: dict[int, int]) -> range:
+    """The indices of a piece along an axis: multiples of its lanes, and as many in all pieces but the last ones."""
+    if axis not in cuts:
+        return range(n)
+    grain = order.step(axis) if order.scatter_axis is None else order.grain
+    step = -(-n // cuts[axis])
+    step = -(-step // grain) * grain
+    return range(min(number[axis] * step, n), min((number[axis] + 1) * step, n))
 
 
 def find_scatter_axis(nest: Nest, order: Order) -> int | None:

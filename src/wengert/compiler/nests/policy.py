@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from wengert.compiler.forms.classify import Form
 from wengert.compiler.machine.target import vector_lanes
 from wengert.compiler.nests.borders import Borders
 from wengert.compiler.nests.decisions import Decision, Policy, find
 from wengert.compiler.nests.legality import (
+    given,
     is_innermost,
     kept_axes,
     outermost_axis,
@@ -25,8 +27,8 @@ from wengert.core.machine.record import Machine
 
 
 def decide(nest: Nest, machine: Machine) -> list[Decision]:
-    """The decisions that pay, one kind after the other."""
-    found: list[Decision] = []
+    """The decisions that pay, one kind after the other, after those that are given."""
+    found = given(nest)
     for choose in (choose_rows, choose_lanes, choose_bodies, choose_block, choose_threads, choose_stages):
         found += choose(nest, machine, found)
     return found
@@ -42,8 +44,6 @@ def choose_lanes(nest: Nest, machine: Machine, others: Sequence[Decision]) -> It
     """A vector along the axis in which most of what the loop reads are neighbours, or those of the order of sums."""
     order, scatter = nest.order, nest.kernel.scatter
     if order.is_fixed:
-        if order.axis is not None:
-            yield Decision("lanes", order.axis, order.lanes)
         return
     has_rows = find(others, "rows") is not None
     widest = scatter.dtype.itemsize if scatter is not None and has_rows else nest.widest
@@ -158,14 +158,13 @@ def choose_scatter_threads(nest: Nest, machine: Machine, others: Sequence[Decisi
     node = nest.kernel.scatter
     assert node is not None
     has_rows, axis = find(others, "rows") is not None, outermost_axis(nest, others)
-    along = nest.domain[0] >= machine.min_loop_of_shared_scatter and kept_axes(nest, others)[0] == 0
-    along = along and writes_along_loop(nest, 0, others)
+    along = nest.domain[0] >= machine.min_loop_of_shared_scatter and axis == 0 and writes_along_loop(nest, 0, others)
     fewest = machine.min_shared_operations if has_rows or along else machine.min_operations_of_shared_lanes
     count, step = (nest.domain[0], step) if along else (row_count(nest, others), 1)
     part = max(machine.cache_line_bytes * count // max(node.nbytes, 1), 1)
     part = -(-part // step) * step
     if nest.work >= fewest and count >= 2 * part:
-        yield Decision("threads", 0, part) if along and axis == 0 else Decision("ranges", 0, part)
+        yield Decision("threads" if along else "ranges", 0, part)
 
 
 def choose_stages(nest: Nest, machine: Machine, others: Sequence[Decision]) -> Iterator[Decision]:
@@ -182,28 +181,28 @@ def choose_stages(nest: Nest, machine: Machine, others: Sequence[Decision]) -> I
 # Which policy decides
 
 
-class Current:
-    """The policy in force: that of this file, unless a program is compiled with another one."""
-
-    policy: Policy | None = None
+DECIDES: ContextVar[Policy] = ContextVar("decides", default=decide)
+"""The policy in force: that of this file, unless a program is compiled with another one."""
 
 
 @contextmanager
 def deciding(policy: Policy | None) -> Iterator[None]:
-    """Decide by another policy in the `with` block; None is that of this file."""
-    before, Current.policy = Current.policy, policy
+    """Decide by another policy in the `with` block; None changes nothing."""
+    before = DECIDES.set(policy or DECIDES.get())
     try:
         yield
     finally:
-        Current.policy = before
+        DECIDES.reset(before)
 
 
 def decisions_of(nest: Nest, machine: Machine) -> list[Decision]:
     """The decisions of a nest by the policy in force, which are checked if it is not that of this file."""
-    if Current.policy is None:
+    policy, found = DECIDES.get(), given(nest)
+    if policy is decide:
         return decide(nest, machine)
-    found: list[Decision] = []
-    for decision in Current.policy(nest, machine):
+    for decision in policy(nest, machine):
+        if decision in given(nest):
+            continue
         refusal = refuse(nest, decision, found)
         if refusal is not None:
             raise user_error(

@@ -11,9 +11,10 @@ from wengert.compiler.forms.lowering import Routine, lowering_of
 from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.forms.strides import Strides, contiguous_strides
 from wengert.compiler.kernels.kernel import KernelWriter
+from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.kernels.loops import KernelLoops
 from wengert.compiler.kernels.row_fusion import fuse_rows
-from wengert.compiler.kernels.row_kernel import RowKernelWriter
+from wengert.compiler.kernels.row_kernel import RowKernelWriter, RowPlan
 from wengert.compiler.program.in_place import InPlace, Step, Update, scatter_update
 from wengert.compiler.program.prepare import prepare_body
 from wengert.compiler.schedule.awaited_states import compute_awaited_first
@@ -131,6 +132,14 @@ class Plan:
         ]
         if updates(step, strides, self.is_body):
             yield Update(step, reads[0])
+
+
+def nests_of(plan: Plan) -> Iterator[LoopPlan]:
+    """The nests of all kernels with their decisions; a row kernel has one for each part."""
+    for step in plan.schedule.steps:
+        if isinstance(step, Kernel):
+            found = plan.writers[step].plan
+            yield from found.parts if isinstance(found, RowPlan) else [found]
 
 
 def values_read(schedule: Schedule, step: Kernel | Operation, writer: AnyWriter | None) -> list[Node]:

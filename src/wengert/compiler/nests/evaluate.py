@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial, reduce
+from functools import reduce
 from itertools import product
 from typing import Any
 
@@ -161,13 +161,12 @@ class Evaluation:
 
     def fold_terms(self, node: Operation, parts: Sequence[Any]) -> Any:
         """The terms of a reduction one after the other; those of products are two factors each."""
-        terms: list[tuple[Any, ...]] = [(np.asarray(x).astype(node.dtype),) for x in parts]
-        if self.nest.sources.factors(node) is not None:
-            terms = [(*x, *y) for x, y in zip(terms[::2], terms[1::2], strict=True)]
+        terms = [np.asarray(x).astype(node.dtype) for x in parts]
         add, start = fold_of(node)
-        if start is None:
-            return reduce(add, [x for (x,) in terms])
-        return reduce(partial(add_term, add), terms, node.dtype.type(start))
+        if self.nest.sources.factors(node) is not None:
+            pairs = list(zip(terms[::2], terms[1::2], strict=True))
+            return add_terms(add, node.dtype.type(0), pairs)
+        return reduce(add, terms if start is None else [node.dtype.type(start), *terms])
 
     def element_of_matrix(self, node: Operation, position: Position, parts: Sequence[Any]) -> Any:
         """An element of a small matrix, of which all are computed."""
@@ -234,8 +233,7 @@ class Evaluation:
             for lead in product(*outer):
                 for k, lane, i in lane_steps(last, extent, lanes, accumulators):
                     at: Any = (..., *lead, i) if axes else (...,)
-                    for term in moved:
-                        sums[k][lane] = add_term(add, sums[k][lane], tuple([x[at] for x in term]))
+                    sums[k][lane] = add_terms(add, sums[k][lane], [[x[at] for x in term] for term in moved])
             partial_results.append(fold_halves(add, [reduce(add, some) for some in zip(*sums, strict=True)]))
         return reduce(add, partial_results)
 
@@ -254,7 +252,7 @@ class Evaluation:
             first, second = [np.broadcast_to(a, nest.domain).transpose(loops) for a in (index, value)]
             parts.append((by.adds, first, second))
         if order.scatter_axis is None:
-            put(result, parts, slice(None))
+            put(result, parts, ...)
             return result.reshape(out.shape)
         for ranges in piece_ranges(order, loops[:1], nest.domain):
             piece = np.full(out.size, -0.0 if out.dtype.kind in "fc" else 0, out.dtype)
@@ -263,9 +261,11 @@ class Evaluation:
         return result.reshape(out.shape)
 
 
-def add_term(add: np.ufunc, total: Any, term: tuple[Any, ...]) -> Any:
-    """A partial result with one more term: a number, or two factors, whose product is not rounded."""
-    return add(total, term[0]) if len(term) == 1 else fused_multiply_add(term[0], term[1], total)
+def add_terms(add: np.ufunc, total: Any, terms: Sequence[Sequence[Any]]) -> Any:
+    """A partial result with more terms, which are folded first; products of two factors are added one by one."""
+    if len(terms[0]) == 1:
+        return add(total, reduce(add, [x for (x,) in terms]))
+    return reduce(lambda old, factors: fused_multiply_add(factors[0], factors[1], old), terms, total)
 
 
 def fold_halves(add: np.ufunc, lanes: list[Any]) -> Any:
@@ -351,8 +351,8 @@ def lane_steps(within: range, extent: int, lanes: int, accumulators: int) -> Ite
         i += lanes
 
 
-def put(result: np.ndarray, parts: Sequence[tuple[bool, np.ndarray, np.ndarray]], within: slice) -> None:
-    """Write or add, one element after the other: of several scatters, each in turn at each step."""
+def put(result: np.ndarray, parts: Sequence[tuple[bool, np.ndarray, np.ndarray]], within: Any) -> None:
+    """Write or add what is within, one element after the other: of several scatters, each in turn at each step."""
     some = [(adds, index[within].reshape(-1), value[within].reshape(-1)) for adds, index, value in parts]
     for k in range(some[0][1].size):
         for adds, index, value in some:

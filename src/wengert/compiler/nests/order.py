@@ -81,7 +81,7 @@ def find_lanes(nest: Nest) -> tuple[int, int] | None:
     axis = find_neighbours(nest, lanes, nest.inner_axes)
     if axis is None or not (depends or axis in nest.axes):
         return None
-    return axis, fit_lanes(nest, axis, lanes)
+    return axis, lanes_along(nest, axis, lanes)
 
 
 def find_neighbours(nest: Nest, lanes: int, axes: Sequence[int]) -> int | None:
@@ -99,7 +99,7 @@ def find_neighbours(nest: Nest, lanes: int, axes: Sequence[int]) -> int | None:
     return max(axes, key=lambda i: (nest.domain[i], i))
 
 
-def fit_lanes(nest: Nest, axis: int, lanes: int) -> int:
+def lanes_along(nest: Nest, axis: int, lanes: int) -> int:
     """As many lanes as an axis has elements, and as the stack has room for."""
     most = machine.current.max_stack_bytes_of_lanes
     while lanes > nest.domain[axis] or (lanes > 1 and 8 * lanes * len(nest.nodes) > most):

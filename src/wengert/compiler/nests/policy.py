@@ -21,7 +21,7 @@ from wengert.compiler.nests.legality import (
     writes_along_loop,
 )
 from wengert.compiler.nests.nest import Nest
-from wengert.compiler.nests.order import find_neighbours, fit_lanes
+from wengert.compiler.nests.order import find_neighbours, lanes_along
 from wengert.core.errors import user_error
 from wengert.core.machine.record import Machine
 
@@ -53,7 +53,7 @@ def choose_lanes(nest: Nest, machine: Machine, others: Sequence[Decision]) -> It
     axis = find_neighbours(nest, lanes, axes)
     if axis is None:
         return
-    lanes = fit_lanes(nest, axis, min(lanes, order.grain) if scatter is not None else lanes)
+    lanes = lanes_along(nest, axis, min(lanes, order.grain) if scatter is not None else lanes)
     lanes *= vectors_of_columns(nest, machine, axis, lanes)
     if lanes > 1:
         yield Decision("lanes", axis, lanes)

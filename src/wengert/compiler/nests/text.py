@@ -20,8 +20,6 @@ from wengert.compiler.nests.legality import kept_axes, reduced_axes
 from wengert.compiler.nests.nest import Nest
 from wengert.graph.ir import Constant, Node, Operation
 
-SCALAR = 1
-
 
 def show_nest(nest: Nest, decisions: Sequence[Decision] = ()) -> str:
     """A nest as text, with the decisions beside the loops that they are about."""
@@ -103,7 +101,7 @@ class NestText:
 
     def element(self, node: Node, position: Position) -> str:
         """A value at a position, or a number that is part of the program."""
-        if isinstance(node, Constant) and node.size == SCALAR:
+        if isinstance(node, Constant) and node.size == 1:
             return f"{node.value}"
         return self.name(node, position)
 

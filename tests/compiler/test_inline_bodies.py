@@ -182,3 +182,56 @@ def test_a_step_that_fails_is_reported_after_the_loop(n):
     for f in (lambda x: read(x, n + 2), wg.grad(lambda x: read(x, n + 2))):
         with pytest.raises(IndexError):
             wg.compile(f)(x)
+
+
+def choose_in_loops(a, b):
+    """A loop with a choice, inside of a loop."""
+    total, i = a * 0.0, 0
+    while i < 9:
+        x, k = a + 0.1 * i, 0
+        while x < 3.0 and k < 20:
+            if x * b > 1.5:
+                x, total = x + 0.3 * b, total + x
+            else:
+                x = 1.1 * x + 0.01 * i
+            k = k + 1
+        total, i = total + k * x, i + 1
+    return total
+
+
+def exchange_in_a_choice(a, b):
+    """A choice whose branches exchange states, after which both are read."""
+    x, y, k = a, b, 0
+    while k < 7:
+        if x > y:
+            x, y = y, x * 0.5
+        else:
+            y = y - 0.3 * x
+        k = k + 1
+    return x + 2 * y
+
+
+def fixed_loop_around(a, b):
+    def step(i, s):
+        return wg.while_loop(lambda t: t[0] < 1.0 + i, lambda t: (t[0] + b, t[0] * t[1]), s)
+
+    x, y = wg.fori_loop(0, 5, step, (a, b))
+    return x * y
+
+
+@pytest.mark.parametrize("f", [choose_in_loops, exchange_in_a_choice, fixed_loop_around], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("order", [0, 1])
+def test_loops_and_choices_of_few_numbers_become_part_of_their_loop(f, order):
+    derivative = [f, wg.grad(f, (0, 1))][order]
+    compiled = wg.compile(derivative)
+    for point in ((0.7, 1.3), (1.9, 0.4)):
+        np.testing.assert_allclose(compiled(*point), derivative(*point), rtol=1e-13)
+    if not order:
+        text = compiled.report(0.7, 1.3).llvm
+        assert "(ptr %inputs, ptr %outputs, ptr %arena) noinline" not in text
+
+
+def test_sequences_of_unknown_length_keep_their_loop_apart():
+    """Its memory grows, and is freed when it ends."""
+    f = lambda a: wg.fori_loop(0, 5, lambda i, s: wg.while_loop(lambda t: t < 2.0 + i, lambda t: t * 1.2 + 0.1, s), a)
+    np.testing.assert_allclose(wg.compile(wg.grad(f))(0.5), wg.grad(f)(0.5), rtol=1e-13)

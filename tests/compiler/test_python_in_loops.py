@@ -100,6 +100,8 @@ INTERRUPTED = {
     "known length": "lambda x: wg.scan(lambda s, _: (np.sin(s) + 0.5, None), x, length=10**12)[0]",
     "loops in a loop": "lambda x: wg.while_loop(lambda s: s[0] > -1.0, lambda s: wg.fori_loop(0, 50, lambda i, s: "
     "np.sin(s), s), x)",
+    "loops of known length around": "lambda x: wg.fori_loop(0, 10**9, lambda i, s: wg.while_loop(lambda t: t > -1.0, "
+    "lambda t: np.sin(t) + 0.5, s), x[0])",
     "on all cores": "lambda x: wg.while_loop(lambda s: s[0] > -1.0, lambda s: np.sin(np.exp(np.cos(s))), "
     "np.broadcast_to(x[0], (400_000,)))",
     "by NumPy": "lambda x: wg.while_loop(lambda s: s[0] > -1.0, lambda s: np.sinc(s) * 0.5, x)[0]",

@@ -22,11 +22,13 @@ def options() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1, help="processes (1)")
     parser.add_argument("--without", default="", help="families of statements to leave out, e.g. captured,integers")
     parser.add_argument("--state", action="store_true", help="programs that assign to the tensors that they capture")
-    parser.add_argument(
-        "--machines", action="store_true", help="programs of gathers and scatters, on shrunken machines"
-    )
-    parser.add_argument("--schedules", action="store_true", help="programs with random decisions about their loops")
-    parser.add_argument("--large", action="store_true", help="programs with 10^4 to 10^6 elements an array, on threads")
+    kinds = {
+        "machines": "programs of gathers and scatters, on shrunken machines",
+        "schedules": "programs with random decisions about their loops",
+        "large": "programs with 10^4 to 10^6 elements an array, on threads",
+    }
+    for name, what in kinds.items():
+        parser.add_argument(f"--{name}", action="store_const", dest="kind", const=name, help=what)
     parser.add_argument("--no-shrink", action="store_true", help="print failing programs as they are")
     return parser.parse_args()
 
@@ -34,7 +36,7 @@ def options() -> argparse.Namespace:
 def main() -> int:
     os.environ.setdefault("WENGERT_CACHE_DIR", "off")
     chosen = options()
-    if chosen.large:
+    if chosen.kind == "large":
         limit_memory()
     begin, done, failed, counts = time.monotonic(), 0, 0, Counter[str]()
     for index, some, program, differences in results(chosen):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from tools.fuzz.generate import generate
 from tools.fuzz.large import check_large, generate_large
@@ -16,18 +17,29 @@ from tools.fuzz.schedules import check_schedules, generate_for_schedules
 from tools.fuzz.shrink import shrink
 
 
+class Kind(NamedTuple):
+    """How the programs of one kind are made, from a seed and a number, and examined beside what all programs are."""
+
+    generate: Callable[[int, int], Program]
+    check: Callable[[Run], None]
+
+
+KINDS = {
+    "machines": Kind(generate_for_machines, check_machines),
+    "schedules": Kind(generate_for_schedules, check_schedules),
+    "large": Kind(generate_large, check_large),
+}
+"""The kinds beside programs in every mode."""
+
+
 def work(task: tuple[int, argparse.Namespace]) -> tuple[int, Counter[str], Program | None, list[Difference]]:
     index, chosen = task
     counts: Counter[str] = Counter()
-    checks: Sequence[Callable[[Run], None]] = ()
-    if chosen.machines:
-        program, checks = generate_for_machines(chosen.seed, index), [check_machines]
-    elif chosen.schedules:
-        program, checks = generate_for_schedules(chosen.seed, index), [check_schedules]
-    elif chosen.large:
-        program, checks = generate_large(chosen.seed, index), [check_large]
+    kind = KINDS.get(chosen.kind)
+    if kind is not None:
+        program, checks = kind.generate(chosen.seed, index), [kind.check]
     else:
-        program = generate(chosen.seed, index, chosen.without.split(","), chosen.state)
+        program, checks = generate(chosen.seed, index, chosen.without.split(","), chosen.state), []
     counts.update(f"statements: {s.family}" for s in program.statements)
     differences = examine(program, counts, checks)
     if differences and not chosen.no_shrink:

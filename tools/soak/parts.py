@@ -34,14 +34,14 @@ class Fuzz(Part):
     unit = "programs"
     slack_bytes = 200 << 20
     bytes_per_item = 200_000.0
-    is_on_machines = is_large = False
+    kind: str | None = None
     seed = 35
 
     def __init__(self) -> None:
         self.numbers = count(time.time_ns() // 10**9 % 10**6 * 1000)
 
     def step(self) -> str | None:
-        chosen = Namespace(machines=self.is_on_machines, large=self.is_large, seed=self.seed, without="", state=False)
+        chosen = Namespace(kind=self.kind, seed=self.seed, without="", state=False)
         chosen.only, chosen.no_shrink = None, True
         *_, program, differences = work((next(self.numbers), chosen))
         return f"{program.script(differences[0].check)}\n{differences[0].message}" if differences else None
@@ -50,13 +50,19 @@ class Fuzz(Part):
 class FuzzMachines(Fuzz):
     """Random programs on shrunken machines."""
 
-    is_on_machines = True
+    kind = "machines"
+
+
+class FuzzSchedules(Fuzz):
+    """Random programs with random decisions about their loops."""
+
+    kind = "schedules"
 
 
 class FuzzLarge(Fuzz):
     """Random programs with large arrays."""
 
-    is_large = True
+    kind = "large"
     slack_bytes = 600 << 20
 
 
@@ -282,4 +288,4 @@ class Interrupts(Part):
         return None if self.model.train() == self.trained else "other bits of training after an interrupt"
 
 
-PARTS = [Fuzz, FuzzMachines, FuzzLarge, Compilations, Training, Threads, Forks, Interrupts]
+PARTS = [Fuzz, FuzzMachines, FuzzSchedules, FuzzLarge, Compilations, Training, Threads, Forks, Interrupts]

@@ -178,7 +178,8 @@ class LoopWriter(ControlWriter):
         )
         self.reads = self.table(f"{self.name}.inputs", len(self.body.graph.inputs))
         self.writes = self.table(f"{self.name}.outputs", len(outputs))
-        self.status = code.variable(I32, 0) if self.body.is_inline and self.condition is None else None
+        is_never_stopped = self.body.is_inline and not self.body.has_control and self.condition is None
+        self.status = code.variable(I32, 0) if is_never_stopped else None
 
     def write(self) -> str:
         """Write it; returns a line for the report."""

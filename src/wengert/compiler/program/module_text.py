@@ -49,7 +49,8 @@ class Body(NamedTuple):
     """The function of a body.
 
     It needs `arena` bytes for intermediate results, and becomes part of its loop if it `is_inline`, with all states in
-    registers if it `is_in_registers`; the report shows its `summary`.
+    registers if it `is_in_registers`. Loops and choices in it (`has_control`) may stop it; the report shows its
+    `summary`.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Body(NamedTuple):
     summary: tuple[str, ...]
     is_inline: bool
     is_in_registers: bool
+    has_control: bool
 
 
 class Shared:

@@ -28,6 +28,7 @@ from wengert.core import machine
 from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
+from wengert.graph.held import graphs_of
 from wengert.graph.ir import Node, Operation
 
 AnyWriter = KernelWriter | RowKernelWriter
@@ -55,6 +56,8 @@ class Plan:
         self.schedule = schedule = self.make_schedule(graph, reads_early, self.is_body)
         if schedule.is_inline:
             compute_awaited_first(schedule, updates)
+        elif self.is_body:
+            schedule.inlined = inlined_steps(schedule)
         schedule.steps = self.fuse_rows(schedule)
         self.memory = memory = Memory(schedule)
         self.writers: dict[Any, AnyWriter] = {
@@ -215,6 +218,34 @@ def is_read_transposed(schedule: Schedule, node: Node) -> bool:
 
 
 # Loops and choices
+
+
+def inlined_steps(schedule: Schedule) -> frozenset[Operation]:
+    """The loops and choices of a schedule whose states are few bytes, and whose bodies become part of it."""
+    found = []
+    for step in schedule.steps:
+        if not isinstance(step, Kernel) and schedule.forms[step] is Form.LOOP and has_small_states(step):
+            if all(is_inline_body(prepare_body(part.graph)) for part in graphs_of(step)):
+                found.append(step)
+    return frozenset(found)
+
+
+def has_small_states(step: Operation) -> bool:
+    """Whether a loop or choice has states alone, which LLVM can keep in registers."""
+    has_sequences = step.primitive is LOOP and len(step.params["body"].outputs) > step.params["shape"].states
+    return not has_sequences and all(s.nbytes <= machine.current.max_bytes_of_copied_state for s in step.spec)
+
+
+@lru_cache(256)
+def is_inline_body(graph: Graph) -> bool:
+    """Whether a body becomes part of what it is in."""
+    schedule = Schedule(graph, is_body=True)
+    if not schedule.is_inline:
+        schedule.inlined = inlined_steps(schedule)
+    return schedule.is_inline
+
+
+machine.on_change(is_inline_body.cache_clear)
 
 
 def control_updates(step: Operation, outputs: Sequence[Operation], operands: Sequence[Node]) -> Iterator[Update]:

@@ -341,7 +341,14 @@ class ProgramWriter:
         self.shared.bodies[number] = BodyText(name, writer.code, schedule.is_inline)
         shares = frozenset([o for _, o in writer.in_place])
         return Body(
-            name, body, writer.taken, shares, tuple(writer.summary), schedule.is_inline, schedule.is_in_registers
+            name,
+            body,
+            writer.taken,
+            shares,
+            tuple(writer.summary),
+            schedule.is_inline,
+            schedule.is_in_registers,
+            bool(schedule.inlined),
         )
 
     def operand_address(self, node: Node) -> Lanes:

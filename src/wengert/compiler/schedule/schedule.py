@@ -72,6 +72,7 @@ class Schedule:
         self.stored: dict[Node, None] = {}  # in order of decision
         self.aliases: dict[Node, Node] = {}
         self.joined: dict[Node, Operation] = {}  # scatters, and those before them in the same kernel
+        self.inlined: frozenset[Operation] = frozenset()  # loops and choices whose bodies become part of it
         self.layouts: dict[tuple[Operation, Node], Strides] = {}  # of operands that a routine reads with strides
         self.reduced_along: dict[tuple, tuple[int, ...]] = {}
         self.stages: dict[Node, int] = {}
@@ -92,13 +93,17 @@ class Schedule:
 
     @property
     def is_inline(self) -> bool:
-        """Whether this is a body of few scalars, or of few kernels of one element: it becomes part of its loop."""
+        """Whether this is a body of few scalars, or of few steps of one element: it becomes part of its loop.
+
+        Its steps are kernels, and loops and choices whose bodies are such.
+        """
         if self.is_in_registers:
             return True
         is_short = 1 <= len(self.steps) <= machine.current.max_kernels_of_inline_body
         if not self.is_body or not is_short or Form.MATRIX in self.forms.values():
             return False
-        return all(isinstance(step, Kernel) and math.prod(step.domain) == 1 for step in self.steps)
+        is_single = lambda step: isinstance(step, Kernel) and math.prod(step.domain) == 1
+        return all(is_single(step) or step in self.inlined for step in self.steps)
 
     @property
     def cheap(self) -> int:

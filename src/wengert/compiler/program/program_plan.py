@@ -224,9 +224,10 @@ def inlined_steps(schedule: Schedule) -> frozenset[Operation]:
     """The loops and choices of a schedule whose states are few bytes, and whose bodies become part of it."""
     found = []
     for step in schedule.steps:
-        if not isinstance(step, Kernel) and schedule.forms[step] is Form.LOOP and has_small_states(step):
-            if all(is_inline_body(prepare_body(part.graph)) for part in graphs_of(step)):
-                found.append(step)
+        if isinstance(step, Kernel) or schedule.forms[step] is not Form.LOOP or not has_small_states(step):
+            continue
+        if all(is_inline_body(prepare_body(part.graph)) for part in graphs_of(step)):
+            found.append(step)
     return frozenset(found)
 
 

@@ -44,7 +44,7 @@ class Report:
         self.fallbacks = [step.split()[1] for step in everywhere if step.startswith("NumPy:")]
         self.arena_bytes, self.code_bytes = program.arena, sum(map(len, build.code))
         self.constant_bytes = sum(np.asarray(c).nbytes for c in program.constants)
-        self.seconds = build.seconds
+        self.seconds, self.trials = build.seconds, list(build.trials)
         self.operations_traced, self.operations = build.operations
         self._text = build.text
 

@@ -7,19 +7,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from wengert.compiler.entry.tuning import TimedDecisions
 from wengert.compiler.program.program import Program
 from wengert.graph.graph import Graph
 from wengert.graph.held import graphs_of
 
 
 class Build(NamedTuple):
-    """A compiled program; `text` is its LLVM text, compressed."""
+    """A compiled program; `text` is its LLVM text, compressed, and `trials` are decisions that were measured."""
 
     program: Program
     code: tuple[bytes, ...]
     text: bytes
     operations: tuple[int, int]
     seconds: float
+    trials: tuple[TimedDecisions, ...] = ()
 
 
 class GraphConstant(NamedTuple):

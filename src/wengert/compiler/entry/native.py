@@ -25,6 +25,7 @@ from wengert.compiler.entry.ctypes_call import NO_TARGETS, Caller
 from wengert.compiler.entry.entry_signature import EntrySignature
 from wengert.compiler.entry.entry_values import NO_STATES, States
 from wengert.compiler.entry.program_state import StateTable, StateUse, states_of
+from wengert.compiler.entry.tuning import ChosenPolicy, draw_input, find_fastest, measure, nests_to_try
 from wengert.compiler.entry.upcall import make_upcall
 from wengert.compiler.forms.failures import FAILURES
 from wengert.compiler.functions.vector_functions import translate_with_functions
@@ -38,6 +39,7 @@ from wengert.compiler.nests.policy import deciding
 from wengert.compiler.program.kept_memory import KEPT, allow_kept_memory
 from wengert.compiler.program.prepare import prepare
 from wengert.compiler.program.program import FIRST_FAILURE, NO_MEMORY, Program
+from wengert.compiler.program.program_plan import make_plan
 from wengert.compiler.program.program_writer import write_program
 from wengert.compiler.threads.pool import parallel_address, update_limits
 from wengert.control.aspects import held  # noqa: F401  # which every program is searched with for held graphs
@@ -200,6 +202,8 @@ def load_or_compile(
             return found
     with deciding(decide):
         build = compile_graph(graph, updates, rolls, callers, effort)
+        if effort == "best" and decide is None:
+            build = compile_fastest(graph, build, updates, rolls, callers)
     program = NativeProgram(build, entry_signature, name, False, uses, states)
     if kept is not None:  # when nothing that the program needs is read from disk any more, which would wait for it
         with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError, RecursionError):
@@ -231,6 +235,26 @@ def compile_graph(
     counts = len(graph.operations), len(optimised.operations)
     shown = zlib.compress("\n\n".join([module.text for module in modules]).encode(), 1)
     return Build(program._replace(modules=()), tuple(code), shown, counts, time.perf_counter() - start)
+
+
+def compile_fastest(graph: Graph, build: Build, updates: Sequence[tuple[int, int]], rolls: bool, callers: str) -> Build:
+    """The fastest program of several, whose loops run as others than the usual ones decide."""
+    nests = nests_to_try(make_plan(prepare(graph, rolls), tuple(updates), "")) if build.program.is_native else []
+    if not nests:
+        return build
+    rng, builds = np.random.default_rng(0), {frozenset[str](): build}
+    values = [draw_input(spec, rng) for spec in build.program.inputs]
+
+    def seconds(policy: ChosenPolicy) -> float:
+        key = frozenset(map(str, policy.chosen.items()))
+        if key not in builds:
+            with deciding(policy):
+                builds[key] = compile_graph(graph, updates, rolls, callers, "best")
+        program = NativeProgram(builds[key], None, "trial", False)
+        return measure(lambda: program.caller(values)[0])
+
+    policy, trials = find_fastest(nests, seconds)
+    return builds[frozenset(map(str, policy.chosen.items()))]._replace(trials=tuple(trials))
 
 
 def is_portable(graph: Graph) -> bool:

@@ -23,6 +23,20 @@ class ProgramFields:
     """
     first_slices_of_growing_sequence: int = 64
     """Slices for which a sequence that grows in a loop has memory at first; it doubles when it is full."""
+    nests_tried: int = 3
+    """Loop nests of a program, those with most work, whose decisions are measured with the effort "best"."""
+    trials_per_nest: int = 6
+    """Other lists of decisions that are measured for each: each takes as long as to compile the program."""
+    min_operations_of_tried_nest: int = 30_000
+    """Scalar operations, about ten microseconds, of a nest from which that is worth its time."""
+    max_bytes_of_tried_program: int = 1 << 28
+    """Bytes of all inputs of such a program, for which numbers are drawn."""
+    milliseconds_per_trial: int = 10
+    """Milliseconds for which a program is run again and again: the shortest run counts."""
+    seconds_of_trials: int = 10
+    """Seconds after which no more decisions are tried."""
+    percent_gained_by_trial: int = 3
+    """Percent of the time by which other decisions are faster if they are taken: times vary by as much."""
     max_bytes_of_copied_state: int = 64
     """Bytes of a state that is copied after a step if the body is part of the loop: LLVM makes registers of both."""
     max_operations_of_uninterrupted_loop: int = 1 << 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from wengert.compiler.forms.affine import Guard, Position, Read, flat_index, lane_stride
+from wengert.compiler.forms.affine import Guard, Position, Read, lane_stride
 from wengert.compiler.forms.classify import Form
 from wengert.compiler.simd.complex_lanes import constant
 from wengert.compiler.simd.lane_operations import gather_lanes, load_element
@@ -54,7 +54,7 @@ def read_chosen(elements: Elements, node: Node, position: Position) -> Lanes | N
     source = operands.pop()
     if len(reads) < 2 or operands or source is None or not elements.is_stored(source) or source.size == 1:
         return None
-    found = [elements.find_source(source, flat_index(r.position, source.shape)) for r in reads]
+    found = [elements.find_source(source, elements.memory_index(source, r.position)) for r in reads]
     conditions = [do_hold(elements, r.guards) for r in reads]
     (stride, lanes), *others = [lane_stride(element.at) for element in found]
     is_same = stride in (0, 1) and all(other == (stride, lanes) for other in others)

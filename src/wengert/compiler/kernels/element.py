@@ -15,7 +15,7 @@ import numpy as np
 from wengert.compiler.forms.affine import ZERO, Affine, Counter, Position, flat_index, lane_stride
 from wengert.compiler.forms.classify import Form
 from wengert.compiler.forms.failures import OUT_OF_BOUNDS, Failure
-from wengert.compiler.forms.gather import IndexedPosition, are_indices, gather_source
+from wengert.compiler.forms.gather import IndexedPosition, are_indices
 from wengert.compiler.forms.lowering import Draw, MatrixFunction, Reduction, lowering_of, write_element
 from wengert.compiler.kernels.choices import choose, read_chosen
 from wengert.compiler.kernels.iteration import write_iteration
@@ -209,7 +209,7 @@ class Elements(ElementSources):
                     k = self.evaluate(i, True)
                     mask = self.both(mask, (k >= 0) & (k < n))
         type = Type.from_dtype(node.dtype).in_memory
-        base, index, size, is_overwritten = self.find_source(node, flat_index(position, node.shape))
+        base, index, size, is_overwritten = self.find_source(node, self.memory_index(node, position))
         if mask is None and lane_stride(index)[0] > 1:
             column = self.read_column(base, index, type, size, is_overwritten)
             if column is not None:
@@ -282,7 +282,7 @@ class Elements(ElementSources):
 
     def store(self, node: Node, positions: Sequence[Position], values: Sequence[Lanes]) -> None:
         """Write elements of a value that this kernel makes: at once if they are short rows, one after the other."""
-        indices = [flat_index(position, node.shape) for position in positions]
+        indices = [self.memory_index(node, position) for position in positions]
         stride, lanes = lane_stride(indices[0])
         are_rows = stride == len(values) and indices == [indices[0].plus(k) for k in range(stride)]
         if not are_rows or lanes == 1 or stride == 1:
@@ -370,7 +370,7 @@ class Elements(ElementSources):
 
     def gather(self, node: Operation, position: Position) -> Lanes:
         """An element at an index that other values give."""
-        source, indexed = node.args[0], gather_source(node, position)
+        source, indexed = node.args[0], self.indexed_in_memory(node, position)
         start, affine = self.computed_index(node.args[1:], indexed)
         if source.size == 1:  # a constant may have no address
             return self.load(source, (ZERO,) * source.ndim)

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from wengert.compiler.forms.affine import Affine, Position, Read, broadcast_position
+from wengert.compiler.forms.affine import Affine, Position, Read, broadcast_position, flat_index
 from wengert.compiler.forms.classify import Form
 from wengert.compiler.forms.gather import IndexedPosition, gather_source
 from wengert.compiler.forms.lowering import Choice, MatrixFunction, View, lowering_of
@@ -39,6 +39,18 @@ class ElementSources:
             return True
         base = schedule.aliases.get(node, node)
         return schedule.forms[base] is Form.GIVEN or self.kernel.finds_in_memory(schedule, base)
+
+    def memory_index(self, node: Node, position: Position) -> Affine:
+        """The index in memory of an element of a value that is stored."""
+        order = self.schedule.axis_orders.get(node)
+        if order is None:
+            return flat_index(position, node.shape)
+        return flat_index(tuple([position[k] for k in order]), tuple([node.shape[k] for k in order]))
+
+    def indexed_in_memory(self, node: Operation, position: Position) -> IndexedPosition:
+        """The element of the operand that a gather reads, with its axes in the order in which they are in memory."""
+        indexed, order = gather_source(node, position), self.schedule.axis_orders.get(node.args[0])
+        return indexed if order is None else indexed._replace(axes=[indexed.axes[k] for k in order])
 
     def sources(self, node: Node, position: Position) -> list[Element]:
         """The elements that this one is computed from; none if it is in memory."""

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import product
 
-from wengert.compiler.forms.affine import ZERO, Affine, Counter, Position, flat_index
+from wengert.compiler.forms.affine import ZERO, Affine, Counter, Position
 from wengert.compiler.forms.classify import Form, operation_cost
 from wengert.compiler.forms.gather import Written
 from wengert.compiler.forms.lowering import MatrixFunction, lowering_of
@@ -62,7 +62,7 @@ class Nest:
             if not is_single:
                 if node.dtype.kind in "fic":
                     widest = max(widest, node.dtype.itemsize // (1 + (node.dtype.kind == "c")))
-                has_one_shape = has_one_shape and node.shape == shape
+                has_one_shape = has_one_shape and node.shape == shape and node not in schedule.axis_orders
             if sources.is_stored(node):
                 continue
             if isinstance(node, Operation):
@@ -126,9 +126,9 @@ class Nest:
         """The indices at which the body reads and writes memory."""
         found = []
         for node in self.kernel.maps:
-            found.append(flat_index(next(iter(self.stored_positions(node))), node.shape))
+            found.append(self.sources.memory_index(node, next(iter(self.stored_positions(node)))))
         reads = [element for element in self.requested_elements() if self.sources.is_stored(element[0])]
-        return found + [flat_index(position, node.shape) for node, position in reads]
+        return found + [self.sources.memory_index(node, position) for node, position in reads]
 
     @cached_property
     def strided(self) -> list[int]:

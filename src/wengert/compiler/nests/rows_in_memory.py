@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from wengert.compiler.forms.affine import Affine, Position, flat_index, lane_stride
+from wengert.compiler.forms.affine import Affine, Position, lane_stride
 from wengert.compiler.forms.classify import Form
 from wengert.compiler.nests.element_sources import Element, ElementSources
 from wengert.graph.ir import Constant, Node
@@ -46,4 +46,4 @@ def in_memory(elements: ElementSources, node: Node, position: Position) -> tuple
     if isinstance(node, Constant) and (node.weak or node.size == 1):
         return None
     is_within = all(i.is_within(n) for i, n in zip(position, node.shape, strict=True))
-    return (node, flat_index(position, node.shape)) if is_within else None
+    return (node, elements.memory_index(node, position)) if is_within else None

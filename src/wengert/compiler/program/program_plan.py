@@ -15,6 +15,7 @@ from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.kernels.loops import KernelLoops
 from wengert.compiler.kernels.row_fusion import fuse_rows
 from wengert.compiler.kernels.row_kernel import RowKernelWriter, RowPlan
+from wengert.compiler.nests.layouts import choose_layouts
 from wengert.compiler.program.in_place import InPlace, Step, Update, scatter_update
 from wengert.compiler.program.prepare import prepare_body
 from wengert.compiler.schedule.awaited_states import compute_awaited_first
@@ -59,6 +60,7 @@ class Plan:
         elif self.is_body:
             schedule.inlined = inlined_steps(schedule)
         schedule.steps = self.fuse_rows(schedule)
+        schedule.axis_orders = self.choose_layouts(schedule)
         self.memory = memory = Memory(schedule)
         self.writers: dict[Any, AnyWriter] = {
             step: self.make_writer(step, f"{prefix}kernel.{i}")
@@ -91,6 +93,10 @@ class Plan:
     def fuse_rows(self, schedule: Schedule) -> list[Any]:
         """The steps, with row kernels."""
         return fuse_rows(schedule)
+
+    def choose_layouts(self, schedule: Schedule) -> dict[Node, tuple[int, ...]]:
+        """The values whose axes are in another order in memory."""
+        return choose_layouts(schedule)
 
     def make_writer(self, kernel: Kernel, name: str) -> Any:
         """The writer of a kernel."""

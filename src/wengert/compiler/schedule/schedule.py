@@ -72,6 +72,7 @@ class Schedule:
         self.stored: dict[Node, None] = {}  # in order of decision
         self.aliases: dict[Node, Node] = {}
         self.joined: dict[Node, Operation] = {}  # scatters, and those before them in the same kernel
+        self.axis_orders: dict[Node, tuple[int, ...]] = {}  # of values whose axes are in another order in memory
         self.inlined: frozenset[Operation] = frozenset()  # loops and choices whose bodies become part of it
         self.layouts: dict[tuple[Operation, Node], Strides] = {}  # of operands that a routine reads with strides
         self.reduced_along: dict[tuple, tuple[int, ...]] = {}

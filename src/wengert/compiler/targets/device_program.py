@@ -163,6 +163,9 @@ class DevicePlan(Plan):
     def fuse_rows(self, schedule: Schedule) -> list[Any]:
         return fuse_rows(schedule, row_limits())
 
+    def choose_layouts(self, _: Schedule) -> dict[Node, tuple[int, ...]]:
+        return {}
+
     def make_writer(self, kernel: Kernel, name: str) -> Any:
         kind: Any = ScatterKernelWriter if kernel.scatters else GridKernelWriter
         if isinstance(kernel, RowKernel):

@@ -45,6 +45,7 @@ class BodyForms:
         self.graph, self.rows = graph, rows
         self.forms = {node: form_of(node, rows, is_tiny=not rows) for node in graph.nodes}
         self.aliases: dict[Node, Node] = {}
+        self.axis_orders: dict[Node, tuple[int, ...]] = {}
         self.uses: dict[Node, int] = graph.count_uses()
 
     @property

@@ -36,6 +36,14 @@ class OrderFields(CostFields, DeviceOrderFields, RoutineOrderFields):
     """Independent accumulators of a sum with a short body: an addition takes four cycles until the next can begin."""
     short_body_operations: int = 8
     """Scalar operations for each element up to which a body is short: longer ones hide the wait for an addition."""
+    min_elements_of_free_layout: int = 1 << 10
+    """Elements of the smallest value whose axes may be in another order in memory: smaller ones are in a near cache."""
+    elements_of_vector_access: int = 4
+    """Vectors that are read or written in the time of one whose lanes are not neighbours: eight in the nearest cache,
+    fewer in others.
+    """
+    percent_of_work_in_layout: int = 80
+    """Percent of the reads and writes of all loops that touch a value below which its axes have another order."""
     max_stack_bytes_of_lanes: int = 4 << 20
     """Bytes that the values of a very long body may take on the stack; with more, fewer lanes are used."""
     sum_bytes: int = 64

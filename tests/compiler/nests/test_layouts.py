@@ -1,0 +1,80 @@
+"""Layouts: axes of values in the order in which loops read them, with the numbers of eager code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.compiler.nests.layouts import choose_layouts, free_values
+from wengert.compiler.program.prepare import prepare
+from wengert.compiler.program.program_plan import Plan, make_plan
+
+RNG = np.random.default_rng(36)
+N, EDGES = 120, 300
+HEADS, TAILS = RNG.integers(0, N, EDGES), RNG.integers(0, N, EDGES)
+WEIGHTS = RNG.normal(size=(N, 20))
+POINT = RNG.normal(size=20)
+
+
+def springs(p):
+    """Differences along edges of values at nodes, which depend on a few parameters."""
+    q = np.tanh(WEIGHTS @ p)
+    return np.sin(q[HEADS] - q[TAILS])
+
+
+def plan(f: Callable, *args: np.ndarray) -> Plan:
+    return make_plan(prepare(wg.compile(f).trace(*args)), (), "")
+
+
+def test_tangents_are_behind_computed_indices():
+    """The columns of a Jacobian at one node are neighbours, which are read as vectors for each edge."""
+    schedule = plan(wg.jacobian(springs), POINT).schedule
+    ((node, order),) = schedule.axis_orders.items()
+    assert (node.shape, order) == ((20, N), (1, 0))
+    compiled = wg.compile(wg.jacobian(springs))
+    np.testing.assert_allclose(compiled(POINT), wg.jacobian(springs)(POINT), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.exp(x)[:, HEADS % 40] * 2.0 + np.exp(x)[:, TAILS % 40],
+        lambda x: np.sum((x * x)[:, HEADS % 40] * np.cos(x)[:, TAILS % 40], axis=1),
+        lambda x: (np.sin(x).T + 1.0).ravel()[::3] + np.cumsum(np.sin(x))[:1],
+        lambda x: np.stack([np.tanh(x)[:, TAILS % 40], np.tanh(x)[:, HEADS % 40]]).max(0),
+        lambda x: wg.zeros((90, EDGES)).at[:30].set(np.exp(x[:30])[:, HEADS % 40]),
+    ],
+    ids=["columns", "sums of columns", "transposed", "stack", "part"],
+)
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_values_are_those_of_eager_code(f: Callable, dtype: str):
+    x = RNG.normal(size=(50, 40)).astype(dtype)
+    tolerance = {"rtol": 1e-12, "atol": 1e-12} if dtype == "f8" else {"rtol": 1e-4, "atol": 1e-5}
+    np.testing.assert_allclose(wg.compile(f)(x), f(x), **tolerance)
+    loss = lambda x: np.sum(f(x) ** 2)
+    np.testing.assert_allclose(wg.compile(wg.grad(loss))(x), wg.grad(loss)(x), **tolerance)
+
+
+def test_results_and_what_others_read_keep_their_order():
+    """Products, sums along rows, NumPy and the caller of a program know the order of axes."""
+    x = RNG.normal(size=(50, 40))
+    for f in (
+        lambda x: np.exp(x)[:, HEADS % 40] @ np.ones(EDGES) + np.exp(x) @ np.ones(40),
+        lambda x: (np.exp(x)[:, HEADS % 40], np.exp(x)),
+        lambda x: np.sinc(np.exp(x)).sum() + np.exp(x)[:, HEADS % 40].sum(),
+    ):
+        schedule = plan(f, x).schedule
+        assert not [node for node in schedule.axis_orders if node not in free_values(schedule)]
+        assert not any(out in schedule.axis_orders for out in schedule.graph.outputs)
+        for a, b in zip(
+            *[results if isinstance(results, tuple) else (results,) for results in (wg.compile(f)(x), f(x))]
+        ):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_rows_that_are_read_as_rows_stay():
+    x = RNG.normal(size=(50, 40))
+    assert not choose_layouts(plan(lambda x: np.exp(x)[HEADS % 50] * 2.0, x).schedule)

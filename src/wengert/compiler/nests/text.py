@@ -52,7 +52,9 @@ class NestText:
         for node, position in find_sources(roots, nest.sources):
             is_seen = nest.sources.is_stored(node) or nest.schedule.forms[node] is Form.VIEW
             if not is_seen or (node, position) in stored:
-                yield f"{self.element(node, position)} = {self.expression(node, position)}"
+                order = nest.schedule.axis_orders.get(node)
+                layout = "" if order is None else f"        axes {', '.join(map(str, order))} in memory"
+                yield f"{self.element(node, position)} = {self.expression(node, position)}{layout}"
         for node in (*nest.kernel.reductions, *nest.kernel.sums):
             for inner in nest.inner_positions(node.args[0]):
                 position = nest.position(node.args[0]) + inner

@@ -11,6 +11,7 @@ import wengert as wg
 from wengert.compiler.nests.layouts import choose_layouts, free_values
 from wengert.compiler.program.prepare import prepare
 from wengert.compiler.program.program_plan import Plan, make_plan
+from wengert.core.tree import flatten
 
 RNG = np.random.default_rng(36)
 N, EDGES = 120, 300
@@ -35,6 +36,7 @@ def test_tangents_are_behind_computed_indices():
     ((node, order),) = schedule.axis_orders.items()
     assert (node.shape, order) == ((20, N), (1, 0))
     compiled = wg.compile(wg.jacobian(springs))
+    assert any("axes 1, 0 in memory" in text for text in compiled.report(POINT).nests)
     np.testing.assert_allclose(compiled(POINT), wg.jacobian(springs)(POINT), rtol=1e-12, atol=1e-14)
 
 
@@ -52,7 +54,7 @@ def test_tangents_are_behind_computed_indices():
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 def test_values_are_those_of_eager_code(f: Callable, dtype: str):
     x = RNG.normal(size=(50, 40)).astype(dtype)
-    tolerance = {"rtol": 1e-12, "atol": 1e-12} if dtype == "f8" else {"rtol": 1e-4, "atol": 1e-5}
+    tolerance = {"rtol": 1e-12, "atol": 1e-12} if dtype == "f8" else {"rtol": 1e-4, "atol": 1e-2}
     np.testing.assert_allclose(wg.compile(f)(x), f(x), **tolerance)
     loss = lambda x: np.sum(f(x) ** 2)
     np.testing.assert_allclose(wg.compile(wg.grad(loss))(x), wg.grad(loss)(x), **tolerance)
@@ -69,9 +71,7 @@ def test_results_and_what_others_read_keep_their_order():
         schedule = plan(f, x).schedule
         assert not [node for node in schedule.axis_orders if node not in free_values(schedule)]
         assert not any(out in schedule.axis_orders for out in schedule.graph.outputs)
-        for a, b in zip(
-            *[results if isinstance(results, tuple) else (results,) for results in (wg.compile(f)(x), f(x))]
-        ):
+        for a, b in zip(flatten(wg.compile(f)(x))[0], flatten(f(x))[0], strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-12)
 
 

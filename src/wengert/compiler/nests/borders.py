@@ -10,12 +10,14 @@ vector that crosses a border would gather its lanes.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from wengert.compiler.forms.affine import Counter
 from wengert.compiler.forms.classify import Form
-from wengert.compiler.nests.nest import Nest
 from wengert.graph.ir import Operation
+
+if TYPE_CHECKING:
+    from wengert.compiler.nests.nest import Nest
 
 
 class Interior(NamedTuple):
@@ -34,7 +36,7 @@ class Borders:
     """The segments of the axis of `lanes`, and the `ranges` of the others that have borders."""
 
     def __init__(self, nest: Nest, axis: int, lanes: int):
-        breaks = find_breaks(nest)
+        breaks = dict(nest.breaks)
         self.are_there, self.lanes = bool(breaks), lanes
         self.segments = cut_axis(nest.domain[axis], breaks.pop(axis, set())) if breaks else []
         outside = [i for i in breaks if axis in nest.axes or i not in nest.axes]  # of the loop along the lanes

@@ -20,7 +20,8 @@ from wengert.compiler.schedule.row_kernels import RowKernel
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.core import machine
-from wengert.graph.ir import Node, Operation
+from wengert.graph.ir import Node, Operation, is_a
+from wengert.ops.shape.reshaping import _transpose
 
 
 class Access(NamedTuple):
@@ -53,7 +54,7 @@ class Access(NamedTuple):
 def choose_layouts(schedule: Schedule) -> dict[Node, tuple[int, ...]]:
     """The values whose axes are in another order in memory, from the outermost to the innermost."""
     orders: dict[Node, tuple[int, ...]] = {}
-    candidates = free_values(schedule)
+    candidates = [node for node in free_values(schedule) if is_read_across(schedule, node)]
     if not candidates:
         return orders
     kernels = [step for step in schedule.steps if isinstance(step, Kernel) and not isinstance(step, RowKernel)]
@@ -119,6 +120,16 @@ def free_values(schedule: Schedule) -> list[Node]:
         and schedule.forms[node] in (*COMPUTED, Form.VIEW)
         and schedule.loop_ndim(node) == node.ndim
     ]
+
+
+def is_read_across(schedule: Schedule, node: Node) -> bool:
+    """Whether a value is read at computed indices, or transposed, perhaps behind other views."""
+    for user in schedule.consumers.get(node, ()):
+        if is_a(user, _transpose) or (schedule.forms[user] is Form.GATHER and user.args[0] is node):
+            return True
+        if schedule.forms[user] is Form.VIEW and is_read_across(schedule, user):
+            return True
+    return False
 
 
 def behind_views(schedule: Schedule, node: Node) -> list[Node]:

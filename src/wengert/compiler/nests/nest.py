@@ -20,6 +20,7 @@ from wengert.compiler.forms.classify import Form, operation_cost
 from wengert.compiler.forms.gather import Written
 from wengert.compiler.forms.lowering import MatrixFunction, lowering_of
 from wengert.compiler.machine.target import sum_lanes
+from wengert.compiler.nests.borders import find_breaks
 from wengert.compiler.nests.element_sources import Element, ElementSources
 from wengert.compiler.nests.order import Order, find_order
 from wengert.compiler.schedule.pieces import piece_positions
@@ -89,9 +90,14 @@ class Nest:
         """The order of its additions."""
         return find_order(self)
 
+    @cached_property
+    def breaks(self) -> dict[int, set[int]]:
+        """For each axis, the indices at which a guard may have another outcome than before."""
+        return find_breaks(self)
+
     # Values
 
-    @property
+    @cached_property
     def computed_nodes(self) -> list[Node]:
         """The values that it computes, rather than reads."""
         return [node for node in self.nodes if not self.sources.is_stored(node)]
@@ -102,7 +108,7 @@ class Nest:
         forms = self.schedule.forms
         return [x for x in self.computed_nodes if isinstance(x, Operation) and forms[x] is Form.MATRIX]
 
-    @property
+    @cached_property
     def fewest_vectors(self) -> int:
         """The vectors of doubles that functions of small matrices and loops in registers ask for."""
         loops = [node for node in self.computed_nodes if self.schedule.forms[node] is Form.ITERATED]

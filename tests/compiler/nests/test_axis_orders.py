@@ -10,8 +10,10 @@ import pytest
 import wengert as wg
 from wengert.compiler.nests.layouts import choose_layouts, free_values
 from wengert.compiler.program.prepare import prepare
-from wengert.compiler.program.program_plan import Plan, make_plan
+from wengert.compiler.program.program_plan import Plan, make_plan, nests_of
+from wengert.core import machine
 from wengert.core.tree import flatten
+from wengert.graph.ir import Constant
 
 RNG = np.random.default_rng(36)
 N, EDGES = 120, 300
@@ -33,8 +35,7 @@ def plan(f: Callable, *args: np.ndarray) -> Plan:
 def test_tangents_are_behind_computed_indices():
     """The columns of a Jacobian at one node are neighbours, which are read as vectors for each edge."""
     schedule = plan(wg.jacobian(springs), POINT).schedule
-    ((node, order),) = schedule.axis_orders.items()
-    assert (node.shape, order) == ((20, N), (1, 0))
+    assert (1, 0) in [order for node, order in schedule.axis_orders.items() if node.shape == (20, N)]
     compiled = wg.compile(wg.jacobian(springs))
     assert any("axes 1, 0 in memory" in text for text in compiled.report(POINT).nests)
     np.testing.assert_allclose(compiled(POINT), wg.jacobian(springs)(POINT), rtol=1e-12, atol=1e-14)
@@ -58,6 +59,49 @@ def test_values_are_those_of_eager_code(f: Callable, dtype: str):
     np.testing.assert_allclose(wg.compile(f)(x), f(x), rtol=rtol, atol=atol)
     loss = lambda x: np.sum(f(x) ** 2)
     np.testing.assert_allclose(wg.compile(wg.grad(loss))(x), wg.grad(loss)(x), rtol=rtol, atol=atol)
+
+
+SEEDS = np.arange(1.0, 13.0).reshape(4, 3)
+SEEDS[0, 1], SEEDS[2, 2] = -0.0, np.nan
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: (SEEDS * x).T,
+        lambda x: np.transpose(np.where(SEEDS > 4.0, SEEDS * x, -SEEDS)),
+        lambda x: ((2.0 * SEEDS)[1:, ::2] * x[1:]).T,
+        lambda x: np.pad(SEEDS * x, ((1, 0), (0, 2))).T,
+        lambda x: np.transpose(SEEDS.reshape(2, 2, 3) * x, (2, 0, 1)),
+        lambda x: np.transpose(SEEDS * x * np.ones((2, 1, 1)), (0, 2, 1)),
+        lambda x: np.exp(SEEDS * x).T / np.exp(SEEDS * x).T.sum(0),
+    ],
+    ids=["product", "choice", "slices", "zeros around", "three axes", "broadcast", "rows"],
+)
+def test_constants_are_stored_as_they_are_read(f: Callable):
+    x = np.array([0.5, -2.0, 3.0])
+    with machine.using(max_operations_of_unrolled_program=0):
+        np.testing.assert_allclose(wg.compile(f)(x), f(x), rtol=1e-14)
+
+
+def rosenbrock(x):
+    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+def test_a_hessian_is_read_and_written_by_rows():
+    """Its columns are computed from seeds, which are constants: they are stored by columns."""
+    x = np.linspace(-1.0, 2.0, 40)
+    compiled = wg.compile(wg.hessian(rosenbrock))
+    np.testing.assert_allclose(compiled(x), wg.hessian(rosenbrock)(x), rtol=1e-13)
+    nests = list(nests_of(plan(wg.hessian(rosenbrock), x)))
+    (matrix,) = [nest for nest in nests if len(nest.domain) == 2]
+    assert matrix.strided[matrix.vector_axis] == 0
+    assert all(isinstance(node, Constant) for node in matrix.schedule.axis_orders)
+
+
+def test_data_of_the_user_are_not_copied():
+    data = np.arange(1 << 18, dtype=float).reshape(2, -1)
+    assert not plan(lambda x: (data * x[:, None]).T, np.ones(2)).schedule.axis_orders
 
 
 def test_results_and_what_others_read_keep_their_order():

@@ -147,8 +147,8 @@ class Evaluation:
         return reduce(np.logical_and, [i == 0 if is_zero else i >= 0 for i, is_zero in values], np.asarray(True))
 
     def read(self, array: np.ndarray, indexed: IndexedPosition, indices: Sequence[Node]) -> Any:
-        """An element at computed indices."""
-        return array.reshape(-1)[self.computed_index(indexed, indices)]
+        """An element at computed indices; those outside of the array are read for choices that then ignore them."""
+        return array.reshape(-1).take(self.computed_index(indexed, indices), mode="clip")
 
     def computed_index(self, indexed: IndexedPosition, indices: Sequence[Node]) -> np.ndarray:
         """The index in memory that arrays and counters give; negative ones count from the end."""

@@ -18,7 +18,6 @@ from wengert.compiler.forms.library_operations import device_expansion
 from wengert.compiler.forms.rolled_products import roll_factors
 from wengert.compiler.forms.selected_values import select_values
 from wengert.compiler.forms.sorted_values import sort_values
-from wengert.compiler.forms.transposed_constants import transpose_constants
 from wengert.compiler.forms.written_loops import write_out_loops
 from wengert.control.rolling import roll
 from wengert.core import machine
@@ -43,7 +42,7 @@ def prepare(graph: Graph, rolls: bool = True) -> Graph:
     written = write_out_loops(rolled, prepare_body)
     optimised = rolled if written is rolled else run_until_stable(written, REWRITES)
     expanded = expand(share_exponentials(block_attention(stack_columns(optimised))))
-    expanded = transpose_constants(roll_factors(select_values(sort_values(expanded))))
+    expanded = roll_factors(select_values(sort_values(expanded)))
     tidy = expanded if expanded.outputs == optimised.outputs else run_until_stable(expanded, TIDY)
     return iterate_elements(compose_moves(tidy), prepare_body)
 

@@ -6,6 +6,8 @@ from collections.abc import Collection, Sequence
 from itertools import filterfalse
 from typing import NamedTuple
 
+import numpy as np
+
 from wengert.compiler.forms.classify import Form, is_immediate
 from wengert.compiler.forms.lowering import Routine, lowering_of
 from wengert.compiler.forms.strides import contiguous_strides
@@ -49,6 +51,11 @@ class OwnPointer(NamedTuple):
     is_kept: bool
 
 
+def permute_constant(constant: Constant, order: Sequence[int] | None) -> Constant:
+    """A constant as it is stored."""
+    return constant if order is None else Constant(np.ascontiguousarray(constant.value.transpose(order)))
+
+
 class ProgramWriter:
     """Writes the function that runs all steps."""
 
@@ -58,7 +65,7 @@ class ProgramWriter:
         self.schedule, self.memory, self.kernels, self.shared, self.prefix = schedule, memory, kernels, shared, prefix
         self.in_place, self.failing, self.first_safe = plan.shared, plan.failing, plan.first_safe
         self.first_constant = len(shared.constants)
-        shared.constants += memory.constants
+        shared.constants += [permute_constant(c, schedule.axis_orders.get(c)) for c in memory.constants]
         equal = find_equal_kernels(kernels)
         shared.equal_kernels += equal
         self.records = {name: record for group in equal for name, record in group.records.items()}

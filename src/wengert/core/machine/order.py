@@ -38,6 +38,8 @@ class OrderFields(CostFields, DeviceOrderFields, RoutineOrderFields):
     """Scalar operations for each element up to which a body is short: longer ones hide the wait for an addition."""
     min_elements_of_free_layout: int = 1 << 10
     """Elements of the smallest value whose axes may be in another order in memory: smaller ones are in a near cache."""
+    max_bytes_of_permuted_constant: int = 1 << 20
+    """Bytes of a constant whose axes may be in another order: it is copied, and data of the user may be large."""
     elements_of_vector_access: int = 4
     """Vectors that are read or written in the time of one whose lanes are not neighbours: eight in the nearest cache,
     fewer in others.
@@ -147,13 +149,6 @@ class OrderFields(CostFields, DeviceOrderFields, RoutineOrderFields):
     """
     max_elements_of_composed_moves: int = 1 << 20
     """Elements of the largest array whose moves are composed: its indices are a constant of the program."""
-    max_operations_repeated_for_transpose: int = 12
-    """Scalar operations of an element that are repeated where both a matrix and its transpose are used: to store and
-    read elements of columns takes longer.
-    """
-    max_bytes_of_transposed_constant: int = 1 << 20
-    """Bytes of a constant that is stored once more, transposed: data of the user may be large, and used in both orders.
-    """
     max_row_bytes_read_twice: int = 1 << 15
     """Bytes of rows that stay in a GPU's cache between two reads; longer ones are reduced in one read."""
     min_bytes_of_running_reduction: int = 1 << 24

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.machine.target import vector_lanes
+from wengert.compiler.machine.target import sum_lanes, vector_lanes
 from wengert.compiler.nests.body_stages import find_stages
 from wengert.compiler.nests.decisions import find
 from wengert.compiler.nests.policy import decide, deciding
@@ -87,7 +87,7 @@ def test_a_quotient_that_two_stages_need_is_kept(compile_anew):
 @pytest.mark.parametrize("special", [(), (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e3)], ids=["finite", "special"])
 @pytest.mark.parametrize("function", [expression, wg.value_and_grad(bell_sum)], ids=["map", "sum and map"])
 def test_stages_have_the_bits_of_one_loop(function, special, extra, dtype, compile_anew):
-    x = numbers(vectors_with_stages() * vector_lanes(np.dtype(dtype).itemsize) + extra, dtype)
+    x = numbers(vectors_with_stages() * sum_lanes(np.dtype(dtype).itemsize) + extra, dtype)
     x[: len(special)] = special
     found, results = compile_anew(function, x)
     assert found

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.machine.target import vector_lanes
+from wengert.compiler.machine.target import sum_lanes, vector_lanes
 from wengert.core import machine
 
 COLUMNS = machine.current.max_vectors_of_columns
@@ -25,7 +25,7 @@ def test_sums_of_rows_at_indices(width, axis):
 
 def test_rows_at_indices_have_whole_vectors_and_several_accumulators():
     """An index is that of a whole row, so that its bytes do not limit the lanes; sums of one chain would wait."""
-    lanes = vector_lanes(4)
+    lanes = sum_lanes(4)
     table, rows = np.ones((50, 4 * lanes), np.float32), np.arange(40)
     text = wg.compile(lambda t, i: np.sum(t[i] ** 2)).report(table, rows).llvm
     assert text.count(f"fmul <{lanes} x float>") >= machine.current.sum_accumulators
@@ -35,7 +35,7 @@ def test_rows_at_indices_have_whole_vectors_and_several_accumulators():
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_lanes_that_were_counted_before_are_compared_in_whole_vectors(dtype):
     """Where a row does not fill its vectors, the last one is moved back: its lanes are as wide as the numbers."""
-    lanes = vector_lanes(np.dtype(dtype).itemsize)
+    lanes = sum_lanes(np.dtype(dtype).itemsize)
     for n in (64 * lanes + 1, 65 * lanes - 1, 65 * lanes):
         x = np.random.default_rng(n).standard_normal((20, n)).astype(dtype)
         f = wg.compile(lambda x: np.sum(np.exp(x), axis=1))

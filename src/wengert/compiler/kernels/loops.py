@@ -13,7 +13,6 @@ from wengert.compiler.kernels.accumulators import Accumulators, SumsInMemory
 from wengert.compiler.kernels.body_stages import BodyStages
 from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loop_plan import LoopPlan
-from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.nests.borders import Interior, restrict
 from wengert.compiler.simd.lane_operations import any_lane
 from wengert.compiler.simd.lanes import Code, Lanes, select
@@ -299,7 +298,7 @@ class KernelLoops:
         counter = self.plan.counters[self.plan.vector_axis]
         if counter.extent % counter.lanes == 0:
             return None
-        number = Type(f"i{min(max(8 * vector_bytes() // counter.lanes, 8), 64)}")  # as wide as the elements in lanes
+        number = Type(f"i{8 * min(self.plan.widest, 8)}")  # as wide as the elements in lanes
         counted = self.elements.splat((i - self.elements.counters[counter]).to(number.kind), counter.lanes)
         lanes = ", ".join([f"{number.text} {k}" for k in range(counter.lanes)])
         return Lanes(self.code, f"<{lanes}>", counted.type) >= counted

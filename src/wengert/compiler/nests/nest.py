@@ -1,8 +1,9 @@
 """A nest: what the loops of one kernel compute, and the order of its additions, without a word about how they run.
 
-    for i0 in 0..100, fold along i1 in 0..64:
-        %2[i0, i1] = exp %0[i0, i1]
-        %3[i0] += %2[i0, i1]                    8 lanes along i1, 1 accumulator
+    for i0 in 0..100:
+      fold along i1 in 0..64:
+        %2[i0, i1] = exp(%0[i0, i1])
+        %3[i0] sum= %2[i0, i1]        8 lanes along i1
 
 An element is a value at an affine position: what it is computed from is found by tracing that position back through
 the graph, to values in memory. How the loops run is data, too (`decisions.py`), and changes no result.

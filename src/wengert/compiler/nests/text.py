@@ -1,9 +1,11 @@
 """Nests as text: loops with their decisions, one line for each value that is computed, and the order of additions.
 
-for i0 in 0..300, threads 1:
-for i1 in 0..200, lanes 8:
-%3[i0, i1] = exp(%0[i0, i1])
-%4[i0] += %3[i0, i1]            8 lanes along i1
+    for i0 in 0..300, threads 1:
+      fold along i1 in 0..200, lanes 8:
+        %3[i0, i1] = exp(%0[i0, i1])
+        %4[i0] sum= %3[i0, i1]        8 lanes along i1
+
+Values have the numbers of their nodes in the graph. Views are not shown: what they show is read where it is.
 """
 
 from __future__ import annotations

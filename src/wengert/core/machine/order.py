@@ -68,6 +68,10 @@ class OrderFields(CostFields, DeviceOrderFields, RoutineOrderFields):
     """
     min_elements_of_native_sum: int = 1 << 22
     """The same for sums, with what NumPy takes to begin its inner loops: some milliseconds."""
+    elements_of_inner_loop: int = 80
+    """Elements that NumPy reduces in the time that one of its inner loops, along neighbouring axes, takes to begin."""
+    max_elements_of_short_inner_loop: int = 64
+    """Elements of inner loops for which their beginning counts."""
     min_indices_of_native_addition: int = 1 << 14
     """Elements of the last array of a key at which a program adds, from the first call on: a millisecond in NumPy."""
     min_elements_of_native_stack: int = 1 << 14

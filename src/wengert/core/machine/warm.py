@@ -57,10 +57,6 @@ class WarmFields:
     """Nanoseconds that NumPy takes to read or add an element at a key with arrays, roughly."""
     nanoseconds_of_node: int = 1 << 13
     """Nanoseconds that a node of a tape takes in the backward pass, whatever its size."""
-    elements_of_inner_loop: int = 80
-    """Elements that NumPy reduces in the time that one of its inner loops, along neighbouring axes, takes to begin."""
-    max_elements_of_short_inner_loop: int = 64
-    """Elements of inner loops for which their beginning counts."""
 
     max_signatures_counted: int = 256
     """Signatures of one operation whose time is counted: each is a dictionary's entry."""

@@ -69,7 +69,7 @@ def choose_layouts(schedule: Schedule) -> dict[Node, Order]:
             continue  # it reads and writes neighbours
         touching = [other for other in loops if own.intersection(other.nodes)]
         work = lambda some, touching=touching: sum(other.least_work(some) for other in touching)
-        best = min((orders | loop.orders_for(axis, own) for axis in loop.nest.inner_axes), key=work)
+        best = min([orders, *[orders | loop.orders_for(axis, own) for axis in loop.nest.inner_axes]], key=work)
         if machine.current.percent_of_work_in_layout * work(orders) > 100 * work(best):
             orders = best
     return orders

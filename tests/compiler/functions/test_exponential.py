@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from benchmarks.reports.accuracy import DTYPES, NATIVE, SURVEYED, arguments, errors, exact_values, kernel
 
+import wengert as wg
+
 # Where the bodies change from one formula to another, as far as the survey does not look there.
 BOUNDARIES = {
     "exp": (-746.0, -708.0, -105.0, -87.0),
@@ -64,6 +66,34 @@ def test_power_of_roots_and_of_subnormal_bases(kind: str) -> None:
         + [tiny * rng.uniform(0.0, 1.0, 200)]
     )
     check("power", kind, x.astype(dtype), rng.uniform(-1.0, 1.0, x.size).astype(dtype))
+
+
+@pytest.mark.parametrize("kind", DTYPES)
+@pytest.mark.parametrize("n", [-32, -7, -1, 2, 5, 6, 13, 31, 32])
+def test_integer_powers_by_products(n: int, kind: str) -> None:
+    dtype = DTYPES[kind]
+    f = wg.compile(lambda x: x**n)
+    assert "power" not in f.report(np.ones(3, dtype)).llvm  # no call of the function
+    limit = float(np.log2(np.finfo(dtype).max)) / abs(n)
+    x = np.exp2(np.random.default_rng(n % 64).uniform(-limit, limit, 3_000)).astype(dtype)
+    x[::2] *= -1
+    found = errors(f(x), exact_values("power", (x, np.full_like(x, n))))
+    worst = int(np.argmax(found))
+    assert found[worst] < 0.95, f"{found[worst]} ulp at {x[worst]}"
+
+
+@pytest.mark.parametrize("kind", DTYPES)
+@pytest.mark.parametrize("n", [-5, -4, 5, 8])
+def test_integer_powers_of_special_values_are_numpys(n: int, kind: str) -> None:
+    dtype = DTYPES[kind]
+    some = np.array([0.0, 1.0, np.inf, np.nan, 1e30, 1e-30, np.finfo(dtype).max, np.finfo(dtype).tiny], dtype)
+    some = np.concatenate([some, -some])
+    with np.errstate(all="ignore"):
+        wanted = some ** dtype.type(n)
+    found = wg.compile(lambda x: x**n)(some)
+    np.testing.assert_array_max_ulp(found[np.isfinite(wanted)], wanted[np.isfinite(wanted)], 1)
+    np.testing.assert_array_equal(found[~np.isfinite(wanted)], wanted[~np.isfinite(wanted)])
+    np.testing.assert_array_equal(np.signbit(found[wanted == 0]), np.signbit(wanted[wanted == 0]))
 
 
 @pytest.mark.parametrize("kind", DTYPES)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import TypeVar
 
 from wengert.compiler.forms.lowering import lowering, on_floats
 from wengert.compiler.functions.exponential import RANGES, reduce_argument
@@ -11,7 +13,10 @@ from wengert.compiler.functions.vector_functions import call, function_cost, vec
 from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product
 from wengert.compiler.simd.lanes import Lanes, divide_usual, fma, polynomial, select
 from wengert.compiler.simd.types import constant_text
+from wengert.core import machine
 from wengert.ops.elementwise import arithmetic, exponential, trigonometric
+
+Number = TypeVar("Number")
 
 # (2 atanh(s) / s - 2 - 2/3 z) / z^2 with z = s^2 < 0.0295: z^2 times this to 2^-73.4 of 2.
 ATANH = (
@@ -91,13 +96,39 @@ def power(x: Lanes, y: Lanes) -> Lanes:
 
 
 def product_or_power(x: Lanes, y: Lanes) -> Lanes:
-    """The third and fourth power are products, with two or three roundings; others call the function."""
-    if y.text == constant_text(3.0, y.type):
-        return x * x * x
-    if y.text == constant_text(4.0, y.type):
+    """Integer exponents that are known, and small, are products; others call the function."""
+    most = machine.current.max_exponent_of_products
+    exponents = [] if y.text.startswith("%") else range(-most, most + 1)
+    known = next((n for n in exponents if y.text == constant_text(float(n), y.type)), 0)
+    return integer_power(x, known) if known else call("power", x, y)
+
+
+def integer_power(x: Lanes, n: int) -> Lanes:
+    """x^n by squares: the third and fourth power with two or three roundings, others with hardly more than one."""
+    if n in (3, 4):
         square = x * x
-        return square * square
-    return call("power", x, y)
+        return square * (x if n == 3 else square)
+    if x.type.kind == "f32":
+        return power_by_squares(1.0 / x.to("f64") if n < 0 else x.to("f64"), abs(n), Lanes.__mul__).to("f32")
+    zero = x.like(0.0)
+    base = Double(1.0 / x, fma(-x, 1.0 / x, 1.0) * (1.0 / x)) if n < 0 else Double(x, zero)
+    high, low = power_by_squares(base, abs(n), multiply_roughly)
+    return select(low.abs() > 0.0, high + low, high)  # the low part of a zero may have another sign, of infinity is NaN
+
+
+def power_by_squares(x: Number, n: int, multiply: Callable[[Number, Number], Number]) -> Number:
+    """x^n from x^(n // 2), which other powers of x share."""
+    if n == 1:
+        return x
+    half = power_by_squares(x, n // 2, multiply)
+    square = multiply(half, half)
+    return multiply(square, x) if n % 2 else square
+
+
+def multiply_roughly(x: Double, y: Double) -> Double:
+    """The product of two numbers of twice the precision, whose low part may be a few ulps of the high one."""
+    high, error = two_product(x.high, y.high)
+    return Double(high, fma(x.high, y.low, fma(x.low, y.high, error)))
 
 
 lowering.enter(on_floats(product_or_power, function_cost), exponential._power)

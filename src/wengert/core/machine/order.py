@@ -153,6 +153,10 @@ class OrderFields(CostFields, DeviceOrderFields, RoutineOrderFields):
     """
     max_elements_of_composed_moves: int = 1 << 20
     """Elements of the largest array whose moves are composed: its indices are a constant of the program."""
+    max_exponent_of_products: int = 32
+    """The largest integer exponent for which a power is computed by products, each with its rounding error: at most
+    nine of them, in a tenth to a fifth of the time of the function.
+    """
     max_row_bytes_read_twice: int = 1 << 15
     """Bytes of rows that stay in a GPU's cache between two reads; longer ones are reduced in one read."""
     min_bytes_of_running_reduction: int = 1 << 24

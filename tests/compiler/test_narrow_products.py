@@ -152,3 +152,20 @@ def test_sums_may_have_fewer_lanes_than_vectors(sum_bytes):
     x, w = rng.normal(size=(11, 23)), rng.normal(size=23)
     with machine.using(sum_bytes=sum_bytes, vector_bytes=32):
         np.testing.assert_allclose(wg.compile(lambda x: x @ w)(x), x @ w, rtol=1e-13)
+
+
+@pytest.mark.parametrize("width", [8, 12, 16, 17])
+def test_a_network_of_points_is_few_loops_over_points(width):
+    """The terms of a product are no rows: loops over them would compute its factors again for each."""
+    rng = np.random.default_rng(width)
+    weights = [rng.standard_normal(shape) for shape in ((3, width), (width, width), (width,))]
+    x = rng.standard_normal((500, 3))
+
+    def f(weights, x):
+        u, v, w = weights
+        return np.mean(np.square(np.tanh(np.tanh(x @ u) @ v) @ w))
+
+    g = wg.compile(wg.grad(f))
+    for found, exact in zip(g(weights, x), wg.grad(f)(weights, x), strict=True):
+        np.testing.assert_allclose(found, exact, rtol=1e-11, atol=1e-13)
+    assert len(g.report(weights, x).nests) <= 4

@@ -27,7 +27,8 @@ COPY, MULTIPLY, TRANSPOSE = map(primitive_of, (_copy, multiply, _transpose))
 def row_candidates(graph: Graph) -> list[tuple[int, ...]]:
     """The first axes of arrays with short rows: those of functions of small matrices, then those with most elements.
 
-    The terms of products with long sums have other axes first, and are no rows; nor are columns, rows of one element.
+    The terms of products of matrices are summed along the last axis but one, along which there are no rows; columns,
+    rows of one element, are none either.
     """
     sizes: dict[tuple[int, ...], int] = {}
     stacks: dict[tuple[int, ...], None] = {}
@@ -37,8 +38,9 @@ def row_candidates(graph: Graph) -> list[tuple[int, ...]]:
             stack = node.shape[: found.lead(node)]
             if math.prod(stack) >= machine.current.min_short_rows:
                 stacks[stack] = None
-        if node.spec.__class__ is Spec and node.ndim > 1 and node.size and not is_term_of_long_sum(node):
-            ndim = next((r for r in range(1, node.ndim) if has_short_rows(node.shape, r)), None)
+        if node.spec.__class__ is Spec and node.ndim > 1 and node.size:
+            last = node.ndim - 1 if is_outer_product(node) and node.ndim > 2 else node.ndim
+            ndim = next((r for r in range(1, last) if has_short_rows(node.shape, r)), None)
             if ndim is not None and math.prod(node.shape[ndim:]) > 1:
                 rows = node.shape[:ndim]
                 sizes[rows] = sizes.get(rows, 0) + node.size
@@ -77,11 +79,6 @@ def values_at_ends(graph: Graph, rows: tuple[int, ...]) -> list[Node]:
 def is_outer_product(node: Node) -> bool:
     """Whether a value is the product of two that both broadcast: the terms of a product of matrices."""
     return isinstance(node, Operation) and node.primitive is MULTIPLY and all(a.size < node.size for a in node.args)
-
-
-def is_term_of_long_sum(node: Node) -> bool:
-    """Whether a value has the terms of a product of matrices that are summed along a long axis."""
-    return is_outer_product(node) and node.ndim > 2 and node.shape[-2] > machine.current.max_terms_of_unrolled_product
 
 
 def keeps_rows(node: Operation, rows: tuple[int, ...]) -> bool:

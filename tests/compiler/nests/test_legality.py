@@ -15,6 +15,7 @@ from wengert.compiler.nests.policy import decide
 from wengert.compiler.program.prepare import prepare
 from wengert.compiler.program.program_plan import make_plan, nests_of
 from wengert.core import machine
+from wengert.core.machine.record import Machine
 
 RNG = np.random.default_rng(36)
 X = RNG.normal(size=(40, 30))
@@ -71,7 +72,40 @@ def test_parts_of_threads_end_between_vectors():
     (nest,) = nests(lambda x: x * 2.0 + 1.0)
     lanes = Decision("lanes", 0, 8)
     assert refuse(nest, Decision("threads", 0, 16), [lanes]) is None
-    assert refuse(nest, Decision("threads", 0, 12), [lanes]) == "a part would end inside a vector"
+    assert refuse(nest, Decision("threads", 0, 12), [lanes]) == "a part would end inside a vector, or a tile"
+
+
+def test_tiles_have_sums_of_their_own():
+    """A part that begins within a tile would have its last one beyond the array."""
+    (nest,) = nests(lambda x: np.sum(np.exp(x), axis=1))
+    tile = Decision("tile", 0, 3)
+    assert refuse(nest, tile, []) is None
+    assert refuse(nest, Decision("threads", 0, 4), [tile]) == "a part would end inside a vector, or a tile"
+    assert refuse(nest, Decision("threads", 0, 6), [tile]) is None
+    assert refuse(nest, Decision("tile", 1, 3), []) == "it is reduced, or has the lanes"
+    assert refuse(nest, Decision("tile", 0, 41), []) == "it has 40 elements"
+    (elements,) = nests(lambda x: np.exp(x) + 1.0)
+    assert refuse(elements, tile, []) == "nothing is folded in its loops"
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 7, 40])
+@pytest.mark.parametrize("shape", [(40, 30), (41, 7), (40, 2)])
+def test_tiles_change_no_bit(shape: tuple[int, int], count: int):
+    """Folds along lanes, across them, with what is stored beside them, and of products; the last tile is moved back."""
+    x = RNG.normal(size=shape)
+
+    def sums(x: np.ndarray) -> tuple:
+        products = x[:, :, None] * x[:, None, :2]
+        return np.sum(x * x[:, :1], axis=1), np.sum(products, axis=0), np.max(np.exp(x), axis=1)
+
+    def tiled(nest: Nest, _: Machine) -> list[Decision]:
+        tiles = [Decision("tile", axis, min(count, nest.domain[axis])) for axis in nest.inner_axes]
+        return [tile for tile in tiles if refuse(nest, tile, given(nest)) is None][:1]
+
+    f = wg.compile(sums, decide=tiled)
+    assert any("tile" in nest for nest in f.report(x).nests)
+    for found, expected in zip(f(x), wg.compile(sums, decide=lambda nest, _: [])(x), strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_vectors_overlap_only_where_nothing_is_counted_or_shared():

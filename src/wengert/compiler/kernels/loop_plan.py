@@ -20,7 +20,7 @@ class LoopPlan(Nest):
     """A nest and the loops by which it is computed.
 
     `vector_axis` is the axis with SIMD lanes. `kept_axes` and `reduced_axes` are in the order of their loops. In the
-    `interior`, bodies have no guards.
+    `interior`, bodies have no guards. The elements of a `tile` have a counter each.
     """
 
     def __init__(self, kernel: Kernel, schedule: Schedule):
@@ -33,6 +33,9 @@ class LoopPlan(Nest):
         self.kept_axes, self.reduced_axes = kept_axes(self, self.decisions), reduced_axes(self)
         self.interior = self.find_interior()
         self.counters = [Counter(i, n, self.grain(i)) for i, n in enumerate(self.domain)]
+        self.tile = self.find_tile()
+        for counter in self.tile[:1]:
+            self.counters[counter.axis] = counter
 
     def decide(self) -> Sequence[Decision]:
         """The decisions by which it runs."""
@@ -46,9 +49,21 @@ class LoopPlan(Nest):
         borders = Borders(self, bodies.axis, self.lanes)
         return borders.overlapping() if bodies.kind == "overlap" else borders.interior(bodies.amount)
 
+    def find_tile(self) -> list[Counter]:
+        """The counters of the elements of a tile: neighbours, of which the last one ends with the axis."""
+        tile = find(self.decisions, "tile")
+        if tile is None:
+            return []
+        n, count = self.domain[tile.axis], tile.amount
+        return [Counter(tile.axis, n, 1, range(k, n - count + k + 1)) for k in range(count)]
+
     def grain(self, axis: int) -> int:
-        """The step of the loop over an axis."""
+        """The lanes along an axis."""
         return self.lanes if axis == self.vector_axis else 1
+
+    def step(self, axis: int) -> int:
+        """The step of the loop over an axis: its lanes, or the elements of a tile."""
+        return len(self.tile) if any(c.axis == axis for c in self.tile) else self.counters[axis].lanes
 
     @property
     def row_axes(self) -> range:

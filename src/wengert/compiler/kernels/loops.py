@@ -30,7 +30,7 @@ class KernelLoops:
         self.plan, self.elements, self.code, self.kernel = plan, elements, elements.code, plan.kernel
         self.stages: BodyStages | None = None  # of the loop along the vector's axis
         self.across: list[Accumulators | SumsInMemory] = []
-        self.sums: Accumulators | None = None  # the reductions that are written
+        self.sums: list[Accumulators] = []  # of the reductions that are written, those of each element of a tile
         self.whole = plan.counters  # of the loops over whole axes
         self.first_lane: Lanes | None = None  # the counter of the lanes, before a vector that may be moved back
 
@@ -52,7 +52,7 @@ class KernelLoops:
         with ExitStack() as blocks:
             if stages is not None:
                 start, stop = blocks.enter_context(self.staged_block(stages, axis, start, stop))
-            with self.loop(start, stop, counter.lanes) as i:
+            with self.loop(start, stop, self.plan.step(axis)) as i:
                 self.count(axis, self.move_back(counter, i) if to_end else i)
                 if axis == self.plan.vector_axis:
                     self.first_lane = i if to_end else None
@@ -76,10 +76,9 @@ class KernelLoops:
             yield first, last
 
     def move_back(self, counter: Counter, i: Lanes) -> Lanes:
-        """The index of a vector that ends with the axis if it would end beyond it."""
-        if counter.extent % counter.lanes == 0:
-            return i
-        return self.code.intrinsic("smin", I64, i, i.like(counter.extent - counter.lanes))
+        """The index of a vector, or a tile, that ends with the axis if it would end beyond it."""
+        step = self.plan.step(counter.axis)
+        return i if counter.extent % step == 0 else self.code.intrinsic("smin", I64, i, i.like(counter.extent - step))
 
     @contextmanager
     def vector_loop(self, start: Lanes | int, stop: Lanes | int) -> Iterator[Lanes]:
@@ -91,7 +90,7 @@ class KernelLoops:
         axis, code = self.plan.vector_axis, self.code
         assert axis is not None
         counter = self.plan.counters[axis]
-        folds = [x for x in (self.sums, *self.across) if isinstance(x, Accumulators) and x.can_take_back]
+        folds = [x for x in (*self.sums, *self.across) if isinstance(x, Accumulators) and x.can_take_back]
         if not folds or counter.extent % counter.lanes == 0:
             with self.axis_loop(axis, start, stop) as i:
                 yield i
@@ -197,6 +196,18 @@ class KernelLoops:
     def count(self, axis: int, index: Lanes) -> None:
         """Let the loop over an axis be at an index."""
         self.elements.counters[self.plan.counters[axis]] = self.elements.counters[self.whole[axis]] = index
+        for k, counter in enumerate(self.plan.tile):
+            if counter.axis == axis and k > 0:
+                self.elements.counters[counter] = index + k
+
+    def elements_of_tile(self) -> Iterator[int]:
+        """The elements of a tile, one after the other, at whose positions a body is then written; the first if none."""
+        counters = self.plan.counters
+        yield 0
+        for k, own in enumerate(self.plan.tile[1:], 1):
+            self.plan.counters = [own if counter.axis == own.axis else counter for counter in counters]
+            yield k
+        self.plan.counters = counters
 
     @contextmanager
     def single_elements(self, axis: int) -> Iterator[None]:
@@ -275,7 +286,8 @@ class KernelLoops:
     def write_reductions(self, piece: Lanes | None, bounds: tuple[Lanes, Lanes] | None) -> None:
         """The loops over the reduced axes; `bounds` are those of the outermost one."""
         plan = self.plan
-        sums = self.sums = Accumulators(plan, self.elements, self.kernel.reductions, plan.axes)
+        tile = self.elements_of_tile()
+        sums = self.sums = [Accumulators(plan, self.elements, self.kernel.reductions, plan.axes) for _ in tile]
         found = {axis: self.cut_bounds(axis, piece) for axis in plan.cuts} if piece is not None else {}
         if bounds is not None:
             found.setdefault(plan.reduced_axes[0], bounds)
@@ -284,13 +296,19 @@ class KernelLoops:
             with ExitStack() as loops:
                 for axis in plan.reduced_axes[:-1]:
                     loops.enter_context(self.axis_loop(axis, *found.get(axis, (0, plan.domain[axis]))))
-                self.write_parallel_bodies(sums, last, *found.get(last, (0, plan.domain[last])))
+                self.write_parallel_bodies(last, *found.get(last, (0, plan.domain[last])))
         else:
-            is_masked = lambda i: i is not None and plan.vector_axis in plan.axes and not sums.takes_back
-            write = lambda i: self.write_body(sums, 0, self.fresh_lanes(i) if is_masked(i) else None)
+            is_masked = lambda i: i is not None and plan.vector_axis in plan.axes and not sums[0].takes_back
+            write = lambda i: self.write_tile(0, self.fresh_lanes(i) if is_masked(i) else None)
             self.write_loops(plan.reduced_axes, found, write)
-        self.sums = None
-        sums.store(piece)
+        self.sums = []
+        for k in self.elements_of_tile():
+            sums[k].store(piece)
+
+    def write_tile(self, which: int, fresh: Lanes | None = None) -> None:
+        """Store and accumulate for each element of a tile."""
+        for k in self.elements_of_tile():
+            self.write_body(self.sums[k], which, fresh)
 
     def fresh_lanes(self, i: Lanes) -> Lanes | None:
         """The lanes of a vector moved back from index `i` that were not counted before."""
@@ -303,7 +321,7 @@ class KernelLoops:
         lanes = ", ".join([f"{number.text} {k}" for k in range(counter.lanes)])
         return Lanes(self.code, f"<{lanes}>", counted.type) >= counted
 
-    def write_parallel_bodies(self, sums: Accumulators, axis: int, start: Any, stop: Any) -> None:
+    def write_parallel_bodies(self, axis: int, start: Any, stop: Any) -> None:
         """A loop over the vector's axis with a body for each accumulator, and one for the remainder."""
         code, counter = self.code, self.plan.counters[axis]
         width, count = counter.lanes, machine.current.sum_accumulators
@@ -313,10 +331,10 @@ class KernelLoops:
             for which in range(count):
                 self.elements.forget()
                 self.elements.counters[counter] = i + which * width if which else i
-                self.write_body(sums, which)
+                self.write_tile(which)
             code.store(i + count * width, slot)
         with self.vector_loop(code.load(slot, I64), end) as i:
-            self.write_body(sums, 0, None if sums.takes_back else self.fresh_lanes(i))
+            self.write_tile(0, None if self.sums[0].takes_back else self.fresh_lanes(i))
 
     def cut_bounds(self, axis: int, piece: Lanes) -> tuple[Lanes, Lanes]:
         """The first and last index of a piece along one of the axes that are cut; the last of them counts first."""

@@ -7,6 +7,7 @@
 | `segments` | that of the lanes: its longest parts between borders have bodies of their own, without guards | parts |
 | `overlap` | that of the lanes: all such parts do, vectors overlap at their ends, elements between are single | - |
 | `block` | that of the lanes: sums of columns are on the stack, while rows are read in the order of memory | vectors |
+| `tile` | one that is kept, without lanes: so many of its elements are folded side by side | elements |
 | `stages` | that of the lanes: long functions are computed for some vectors, then the rest | vectors |
 | `rows` | the last one of a scatter: what its slices select is written as rows | - |
 | `threads` | the outermost axis: threads share its loop, or its pieces | the least part |
@@ -21,7 +22,7 @@ from typing import Literal, NamedTuple, get_args
 from wengert.compiler.nests.nest import Nest
 from wengert.core.machine.record import Machine
 
-Kind = Literal["lanes", "outer", "segments", "overlap", "block", "stages", "rows", "threads", "ranges"]
+Kind = Literal["lanes", "outer", "segments", "overlap", "block", "tile", "stages", "rows", "threads", "ranges"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 

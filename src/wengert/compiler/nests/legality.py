@@ -82,6 +82,23 @@ def block(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None:
     return None
 
 
+def tile(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None:
+    """Neighbours along an axis side by side: each has sums of its own, and what all of them read is read once.
+
+    The last tile may begin within the one before it: the same sums are computed and stored twice.
+    """
+    chosen = find(others, "lanes")
+    if nest.outer or nest.kernel.scatters or not (nest.kernel.reductions and nest.axes):
+        return "nothing is folded in its loops"
+    if new.axis not in kept_axes(nest, ()) or (chosen is not None and chosen.axis == new.axis):
+        return "it is reduced, or has the lanes"
+    if not 1 < new.amount <= nest.domain[new.axis]:
+        return f"it has {nest.domain[new.axis]} elements"
+    if any(find(others, kind) for kind in ("segments", "overlap", "block", "stages")):
+        return "its loop has several bodies"
+    return None
+
+
 def stages(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None:
     """Long functions before the rest: all of the body has lanes, in the innermost loop, without borders."""
     chosen = find(others, "lanes")
@@ -100,7 +117,7 @@ def rows(nest: Nest, new: Decision, _: Sequence[Decision]) -> str | None:
 
 def threads(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None:
     """Threads share a loop: no two iterations write one element, or each piece has sums of its own."""
-    order, scatter, chosen = nest.order, nest.kernel.scatter, find(others, "lanes")
+    order, scatter = nest.order, nest.kernel.scatter
     if nest.outer:
         return "the loop over rows is outside of it"
     if find(others, "ranges"):
@@ -113,8 +130,9 @@ def threads(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None
         return "its loop is not the outermost one"
     if scatter is not None and not writes_along_loop(nest, new.axis, others):
         return "several of its iterations may write one element"
-    if chosen is not None and chosen.axis == new.axis and new.amount % chosen.amount:
-        return "a part would end inside a vector"
+    steps = [d.amount for d in others if d.kind in ("lanes", "tile") and d.axis == new.axis]
+    if any(new.amount % step for step in steps):
+        return "a part would end inside a vector, or a tile"
     return "threads share the interior" if (found := find(others, "overlap")) and found.axis == new.axis else None
 
 
@@ -128,8 +146,8 @@ def ranges(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None:
 
 
 RULES: dict[Kind, Rule] = {
-    "lanes": lanes, "outer": outer, "segments": segments, "overlap": overlap, "block": block, "stages": stages,
-    "rows": rows, "threads": threads, "ranges": ranges,
+    "lanes": lanes, "outer": outer, "segments": segments, "overlap": overlap, "block": block, "tile": tile,
+    "stages": stages, "rows": rows, "threads": threads, "ranges": ranges,
 }  # fmt: skip
 
 
@@ -149,8 +167,8 @@ def refuse(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None:
 
 
 AMOUNTS: dict[Kind, tuple[int, ...]] = {
-    "lanes": (2, 4, 8, 16), "segments": (1, 2, 3), "block": (1, 2, 3), "stages": (1, 2, 4), "threads": (1, 2, 4, 8, 16),
-    "ranges": (1, 2, 5),
+    "lanes": (2, 4, 8, 16), "segments": (1, 2, 3), "block": (1, 2, 3), "tile": (2, 3, 4), "stages": (1, 2, 4),
+    "threads": (1, 2, 4, 8, 16), "ranges": (1, 2, 5),
 }  # fmt: skip
 """Amounts that are tried; the other kinds have none."""
 

@@ -29,7 +29,7 @@ from wengert.core.machine.record import Machine
 def decide(nest: Nest, machine: Machine) -> list[Decision]:
     """The decisions that pay, one kind after the other, after those that are given."""
     found = given(nest)
-    for choose in (choose_rows, choose_lanes, choose_bodies, choose_block, choose_threads, choose_stages):
+    for choose in (choose_rows, choose_lanes, choose_bodies, choose_block, choose_tile, choose_threads, choose_stages):
         found += choose(nest, machine, found)
     return found
 
@@ -129,6 +129,23 @@ def reads_rows(nest: Nest, axis: int) -> bool:
     return 2 * len(in_rows) >= len(along)
 
 
+def choose_tile(nest: Nest, machine: Machine, others: Sequence[Decision]) -> Iterator[Decision]:
+    """Fold several elements side by side: a short body waits for its own sum, and each reads what all of them read."""
+    lanes, inside = find(others, "lanes"), len(nest.requested_elements())
+    axes = [i for i in kept_axes(nest, others) if lanes is None or i != lanes.axis]
+    if not axes or not nest.kernel.reductions or nest.order.accumulators > 1:
+        return
+    axis, width = axes[-1], vector_lanes(nest.widest)
+    sums = sum(len(list(nest.inner_positions(node.args[0]))) for node in nest.kernel.reductions)
+    sums *= max(-(-lanes.amount // width), 1) if lanes is not None else 1
+    extent, amount = nest.domain[axis], machine.max_vectors_of_tile // sums
+    while amount > 1 and (-(-extent // amount) * amount > extent + extent // 4 or amount > extent):
+        amount -= 1
+    amount = min(amount, machine.max_elements_of_tiled_body // inside)
+    if amount > 1 and refuse(nest, Decision("tile", axis, amount), others) is None:
+        yield Decision("tile", axis, amount)
+
+
 def choose_threads(nest: Nest, machine: Machine, others: Sequence[Decision]) -> Iterator[Decision]:
     """Let threads share work that takes them longer than to begin."""
     lanes, order, work = find(others, "lanes"), nest.order, nest.work
@@ -140,7 +157,7 @@ def choose_threads(nest: Nest, machine: Machine, others: Sequence[Decision]) -> 
             yield Decision("threads", pieces, 1)
         return
     axis = outermost_axis(nest, others)
-    step = lanes.amount if lanes is not None and lanes.axis == axis else 1
+    step = next((d.amount for d in (lanes, find(others, "tile")) if d is not None and d.axis == axis), 1)
     if nest.kernel.scatter is not None:
         yield from choose_scatter_threads(nest, machine, others, step)
         return

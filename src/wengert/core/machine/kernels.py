@@ -28,6 +28,10 @@ class KernelFields:
     """
     max_block_bytes_of_column_sums: int = 1 << 13
     """Bytes of the sums of a block of columns, which stay in the nearest cache."""
+    max_vectors_of_tile: int = 8
+    """Vectors of sums of a tile, which stay in registers: half of those of AVX2."""
+    max_elements_of_tiled_body: int = 96
+    """Elements that the body of a tile reads and computes: LLVM's time is proportional to them."""
     min_columns_per_thread: int = 256
     """Columns of the smallest part of a sum of columns: two threads that read halves of short rows wait for them longer
     than one that reads all.

@@ -42,8 +42,11 @@ ELEMENTWISE = [
 ]
 CASES = [p for p in TABLE.values() if p.trial.cases and p.kind != "nondifferentiable"]
 CONSTANT = [
-    p for p in TABLE.values() if p.trial.cases and p.kind == "nondifferentiable" and p.name not in UNKNOWN_SHAPE
+    p
+    for p in TABLE.values()
+    if p.trial.cases and p.kind == "nondifferentiable" and p.name not in (*UNKNOWN_SHAPE, "complement")
 ]
+"""Without bases of complements, which are free to turn where columns are dependent."""
 ORDERED = ("maximum", "minimum", "fmax", "fmin", "relu", "max", "min", "divide_live")
 """Operations that have no derivative to speak of at complex numbers."""
 

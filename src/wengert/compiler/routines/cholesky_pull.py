@@ -20,7 +20,7 @@ from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.call import read_part
 from wengert.compiler.routines.lapack import MatrixProblem, MatrixRoutine, are_factorable
-from wengert.compiler.routines.packed_products import TileWriter, smaller
+from wengert.compiler.routines.packed_products import smaller
 from wengert.compiler.routines.triangular_panels import TriangularPanels, block_columns
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR
@@ -120,16 +120,14 @@ class BlockedPull(TriangularPanels):
     """Writes the functions of all steps."""
 
     def __init__(self, kind: str):
-        super().__init__(kind)
         parts = "triangle", "rows", "panels", "product", "lower", "mirror", "formula"
-        self.names |= {part: f"wengert.cholesky_pull.{part}.{kind}" for part in parts}
-        self.tile = TileWriter(kind, False, adds_last=True)
+        super().__init__(kind, "cholesky_pull", parts)
 
     def define(self, p: MatrixProblem) -> None:
         """Define all functions, once for all derivatives of a program."""
         call, sizes = p.inner, ("i64 %n", "i64 %size")
         self.define_transpose(p)
-        call.define(self.tile.name, self.tile.parameters, self.tile.write, "noinline")
+        self.define_tile(p)
         for name, parameters, write in (
             ("triangle", ("ptr %block", "ptr %triangle", "ptr %transposed", *sizes), self.write_triangle),
             ("lower", ("ptr %block", "ptr %copy", *sizes), self.write_lower),
@@ -202,20 +200,12 @@ class BlockedPull(TriangularPanels):
             self.transpose(here, stride, last, -self.width, self.block, some)
 
     def write_panels(self, code: Code) -> None:
-        """Copy the columns of a part into panels, with the opposite sign; the last panel is filled up with zeros."""
+        """Copy the columns of a part into panels."""
         (source, panels, *sizes), begin, end = read_part(code, 5)
         stride, terms, columns = [code.load(size, I64) for size in sizes]
         with code.loop(begin, end, self.width) as column:
-            here, panel = self.at(source, column), self.at(panels, column * terms)
-            width = smaller(columns - column, self.width)
-            is_whole = width.eq(self.width)
-            with code.when(is_whole), code.loop(0, terms) as k:
-                for start in range(0, self.width, self.lanes):
-                    self.store(-self.read(here, k * stride + start, self.vector), panel, k * self.width + start)
-            with code.when(~is_whole):
-                code.clear(panel, terms * (self.width * self.element.align))
-                with code.loop(0, terms) as k, code.loop(0, width) as q:
-                    self.store(-self.read(here, k * stride + q, self.element), panel, k * self.width + q)
+            panel = self.at(panels, column * terms)
+            self.copy_panel(code, panel, self.at(source, column), stride, terms, columns - column)
 
     def write_product(self, code: Code) -> None:
         """Add the product of the rows of a part and all panels, tile by tile."""

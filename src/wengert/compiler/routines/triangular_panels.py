@@ -66,8 +66,8 @@ class TriangularPanels(Tiling):
         count = smaller(left, self.width)
         is_whole = count.eq(self.width)
         with code.when(is_whole), code.loop(0, terms) as k:
-            for q in range(0, self.width, self.lanes):
-                self.store(-self.read(source, k * stride + q, self.vector), panel, k * self.width + q)
+            for start in range(0, self.width, self.lanes):
+                self.store(-self.read(source, k * stride + start, self.vector), panel, k * self.width + start)
         with code.when(~is_whole):
             code.clear(panel, terms * (self.width * self.element.align))
             with code.loop(0, terms) as k, code.loop(0, count) as q:

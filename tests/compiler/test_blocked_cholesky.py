@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.routines.blocked_cholesky_pull import is_pulled_in_blocks
 from wengert.compiler.routines.wide_vectors import has_wide_vectors
 from wengert.compiler.threads.pool import LIMITS
-from wengert.core import machine
 from wengert.core.primitive import TABLE, plain_impl
 
 CHOLESKY, PULL = TABLE["cholesky"], TABLE["cholesky_pull"]
@@ -75,7 +73,7 @@ def draw_cotangent(n, dtype=float):
     return np.random.default_rng(n + 1).standard_normal((n, n)).astype(dtype), np.linalg.cholesky(draw(n, dtype))
 
 
-@pytest.mark.parametrize("n", [24, 31, 32, 33, 47, 64, 77, 100, 141, 200])
+@pytest.mark.parametrize("n", [1, 13, 24, 31, 32, 33, 47, 64, 77, 100, 141, 200, 600])
 def test_the_derivative_is_that_of_the_formula(n):
     t, lower = draw_cotangent(n)
     found, expected = wg.compile(PULL.op)(t, lower), plain_impl(PULL)(t, lower)
@@ -89,11 +87,6 @@ def test_it_is_not_blas_that_computes_the_derivative():
     assert "wengert.cholesky_pull" in report.llvm
     assert "dtrsm" not in report.llvm
     assert "dgemm" not in report.llvm
-
-
-def test_the_derivative_of_other_matrices_is_left_to_blas():
-    assert not is_pulled_in_blocks(np.dtype(float), machine.current.min_columns_of_blocked_cholesky_pull - 1)
-    assert not is_pulled_in_blocks(np.dtype(float), machine.current.max_columns_of_blocked_cholesky_pull + 1)
 
 
 def test_the_bits_of_the_derivative_do_not_depend_on_threads(monkeypatch):

@@ -1,10 +1,10 @@
-"""Selection in native code: the elements of a stable sort, found without sorting, and partitions."""
+"""Selection: the elements of a stable sort, found without sorting all, by native code or by NumPy, and partitions."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.compiler.test_native_sorting import assert_bits, compile_natively, numbers, samples
+from tests.compiler.test_native_sorting import assert_bits, compile_either, nanoseconds_of_call, numbers, samples  # noqa: F401
 from tests.compiler.test_scatters import threads
 
 import wengert as wg
@@ -25,9 +25,9 @@ def stable_partition(x, kth):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", LENGTHS)
-def test_argpartition(n, dtype):
-    middle = compile_natively(lambda x: wg.argpartition(x, n // 2), numbers(n, dtype))
-    several = compile_natively(lambda x: wg.argpartition(x, (0, n // 3, -1, n // 2)), numbers(n, dtype))
+def test_argpartition(n, dtype, nanoseconds_of_call):  # noqa: F811
+    middle = wg.compile(lambda x: wg.argpartition(x, n // 2))
+    several = wg.compile(lambda x: wg.argpartition(x, (0, n // 3, -1, n // 2)))
     for name, x in samples(n, dtype).items():
         np.testing.assert_array_equal(middle(x), stable_partition(x, n // 2), err_msg=name)
         np.testing.assert_array_equal(several(x), stable_partition(x, (0, n // 3, -1, n // 2)), err_msg=name)
@@ -35,13 +35,13 @@ def test_argpartition(n, dtype):
 
 @pytest.mark.parametrize("dtype", ["f8", "i4"])
 @pytest.mark.parametrize("shape", [(5, 7, 60), (40, 3), (2, 5000), (64, 600)])
-def test_axes(shape, dtype):
+def test_axes(shape, dtype, nanoseconds_of_call):  # noqa: F811
     x = np.round(numbers(shape, "f8"), 1).astype(dtype)
     for axis in (*range(x.ndim), None):
         rows = x.reshape(-1) if axis is None else x
         k = rows.shape[axis or 0] // 3
         expected = np.apply_along_axis(lambda row, k=k: stable_partition(row, k), axis or 0, rows)
-        f = compile_natively(lambda x, a=axis, k=k: (wg.argpartition(x, k, a), wg.partition(x, k, a)), x)
+        f = wg.compile(lambda x, a=axis, k=k: (wg.argpartition(x, k, a), wg.partition(x, k, a)))
         order, values = f(x)
         np.testing.assert_array_equal(order, expected)
         np.testing.assert_array_equal(values, np.take_along_axis(rows, expected, axis or 0))
@@ -74,11 +74,11 @@ READERS = {
 
 @pytest.mark.parametrize("shape", [(49,), (100,), (3, 400), (6000,)])
 @pytest.mark.parametrize("name", READERS)
-def test_few_positions_are_selected(name, shape):
+def test_few_positions_are_selected(name, shape, nanoseconds_of_call):  # noqa: F811
     f, expected = READERS[name]
     for dtype in ("f8", "f4", "i8"):
         x = np.round(numbers(shape, "f8"), 1).astype(dtype)
-        compiled = compile_natively(f, x)
+        compiled = compile_either(f, nanoseconds_of_call, x)
         assert any("select" in step for step in compiled.report(x).steps)
         order = np.argsort(x, axis=-1, kind="stable")
         found = expected(order, np.take_along_axis(x, order, -1))
@@ -113,9 +113,9 @@ STATISTICS = {
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
 @pytest.mark.parametrize("name", STATISTICS)
-def test_statistics_do_not_sort(name, dtype):
+def test_statistics_do_not_sort(name, dtype, nanoseconds_of_call):  # noqa: F811
     f, x = STATISTICS[name], numbers((99, 130), dtype)
-    compiled = compile_natively(f, x)
+    compiled = compile_either(f, nanoseconds_of_call, x)
     steps = compiled.report(x).steps
     assert any("select" in step for step in steps)
     assert not any("sort" in step for step in steps)
@@ -126,7 +126,7 @@ def test_statistics_do_not_sort(name, dtype):
         np.testing.assert_allclose(compiled(x), f(x), rtol=rtol)
 
 
-def test_gradients_of_a_median_and_a_partition():
+def test_gradients_of_a_median_and_a_partition(nanoseconds_of_call):  # noqa: F811
     x = numbers((7, 101), "f8")
     for f in (
         lambda x: np.median(x, axis=1).sum(),
@@ -137,7 +137,7 @@ def test_gradients_of_a_median_and_a_partition():
 
 
 def spread(n: int) -> dict[str, np.ndarray]:
-    """Long rows in which a sample says little: sorted, periodic, few values, many NaNs."""
+    """Long rows: sorted, periodic, few values, many NaNs."""
     i, rng = np.arange(n), np.random.default_rng(0)
     return {
         "sorted": i / n,
@@ -152,16 +152,16 @@ def spread(n: int) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("n", [4096, 20_011])
-def test_long_rows(n):
+def test_long_rows(n, nanoseconds_of_call):  # noqa: F811
     kth = (0, n // 2, n // 2 + 1, n - 1)
-    f = compile_natively(lambda x: (wg.argsort(x)[np.array(kth)], wg.argpartition(x, n // 2)), np.zeros(n))
+    f = wg.compile(lambda x: (wg.argsort(x)[np.array(kth)], wg.argpartition(x, n // 2)))
     for name, x in (*spread(n).items(), *samples(n, "f8").items()):
         found, order = f(x)
         np.testing.assert_array_equal(found, np.argsort(x, kind="stable")[list(kth)], err_msg=name)
         np.testing.assert_array_equal(order, stable_partition(x, n // 2), err_msg=name)
 
 
-def test_many_rows_on_all_cores():
+def test_many_rows_on_all_cores(nanoseconds_of_call):  # noqa: F811
     x = numbers((200, 300), "f4")
     f = lambda x: (wg.argpartition(x, 100), np.median(x, axis=1))
     with threads(1):
@@ -171,6 +171,16 @@ def test_many_rows_on_all_cores():
     for a, b in zip(one, several, strict=True):
         np.testing.assert_array_equal(a, b)
     np.testing.assert_array_equal(one[0], np.apply_along_axis(lambda row: stable_partition(row, 100), 1, x))
+
+
+@pytest.mark.parametrize("largest", [True, False])
+def test_few_of_the_largest_are_selected(largest, nanoseconds_of_call):  # noqa: F811
+    x = np.round(numbers((4, 300), "f8"), 1)
+    f = lambda x: wg.topk(x, 5, largest=largest)
+    compiled = compile_either(f, nanoseconds_of_call, x)
+    assert not any("argsort" in step for step in compiled.report(x).steps)
+    for out, expected in zip(compiled(x), f(x), strict=True):
+        np.testing.assert_array_equal(out, expected)
 
 
 def test_a_position_outside_is_an_error():

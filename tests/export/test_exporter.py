@@ -216,6 +216,17 @@ def test_captured_tensors_are_constants(tmp_path):
     np.testing.assert_array_equal(wg.load_exported(made.file)(np.array([3.0, 4.0])), [3.0, 8.0])
 
 
+def test_orders_need_no_library(tmp_path):
+    x = np.round(np.random.default_rng(0).standard_normal(5000), 2)
+
+    def f(x):
+        return wg.sort(x), wg.median(x), wg.quantile(x, 0.3), wg.topk(x, 4), wg.partition(x, 40)[40]
+
+    found = wg.load_exported(wg.export(f, x, path=tmp_path).file)(x)
+    for out, expected in zip(wg.tree.leaves(found), wg.tree.leaves(f(x)), strict=True):
+        np.testing.assert_allclose(out, expected, rtol=1e-14)
+
+
 def test_specs_stand_for_arguments(tmp_path):
     made = wg.export(lambda x: x.sum(0), wg.Spec((2, 3), np.dtype("f4")), path=tmp_path, name="total")
     np.testing.assert_array_equal(wg.load_exported(made.file)(np.ones((2, 3), np.float32)), [2, 2, 2])

@@ -19,6 +19,7 @@ from wengert.compiler.forms.rolled_products import roll_factors
 from wengert.compiler.forms.selected_values import select_values
 from wengert.compiler.forms.sorted_values import sort_values
 from wengert.compiler.forms.written_loops import write_out_loops
+from wengert.compiler.machine.target import cache_for_target
 from wengert.control.rolling import roll
 from wengert.core import machine
 from wengert.graph.graph import Graph
@@ -47,9 +48,8 @@ def prepare(graph: Graph, rolls: bool = True) -> Graph:
     return iterate_elements(compose_moves(tidy), prepare_body)
 
 
-prepare_body = lru_cache(256)(prepare)
+prepare_body = cache_for_target(256)(prepare)
 """The same for the body of a loop, which is asked for several times."""
-machine.on_change(prepare_body.cache_clear)
 
 
 def prepare_for_device(graph: Graph, rolls: bool = True) -> Graph:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.call import read_part
-from wengert.compiler.routines.packed_products import TileWriter, smaller
+from wengert.compiler.routines.packed_products import smaller
 from wengert.compiler.routines.triangular_panels import TriangularPanels, block_columns
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import splat
@@ -49,9 +49,8 @@ class BlockedFactorization(TriangularPanels):
     """Writes the functions of the factorisation; `status` is the type of the number that says whether it failed."""
 
     def __init__(self, kind: str, status: Type):
-        super().__init__(kind)
-        self.status, self.tile = status, TileWriter(kind, False, adds_last=True)
-        self.names |= {part: f"wengert.cholesky.{part}.{kind}" for part in ("block", "panels", "rest")}
+        super().__init__(kind, "cholesky", ("block", "panels", "rest"))
+        self.status = status
 
     def define(self, p: MatrixProblem, n: int) -> None:
         """Define the functions for so many columns, once for all factorisations of a program."""
@@ -60,7 +59,7 @@ class BlockedFactorization(TriangularPanels):
         pointers, sizes = ("ptr %matrix", "ptr %triangle", "ptr %info"), ("i64 %n", "i64 %first", "i64 %count")
         call.define(self.names["block"], (*pointers, *sizes), self.write_block, f"noinline {FEW_PASSES}")
         if n > self.block:
-            call.define(self.tile.name, self.tile.parameters, self.tile.write, "noinline")
+            self.define_tile(p)
             call.define_part(self.names["panels"], self.write_panels, FEW_PASSES)
             call.define_part(self.names["rest"], self.write_rest, FEW_PASSES)
 

@@ -1,103 +1,221 @@
-"""The derivative of Cholesky's factorisation in reverse, in blocks.
+"""The derivative of Cholesky's factorisation in reverse, in blocks, on all cores, without BLAS.
 
 The formula of the whole matrix, L^-T (P + P^T) L^-1, takes 4 n^3 operations. The reverse of the factorisation in
 blocks (Murray 2016, "Differentiation of the Cholesky decomposition") takes 2/3 n^3, and needs the formula for blocks
-on the diagonal alone.
+on the diagonal alone. With the factor L and its cotangent in blocks of rows and columns
+
+    R  D  .        R and D are the rows of a block, D is on the diagonal, and B and C are below,
+    B  C  .
+
+that of C is multiplied by D^-1, and C^T [B C] is subtracted from [R D]. With S, the formula for D alone, [S; C] R is
+subtracted from [R; B]; all blocks but R, B and C on the right are cotangents here. Rows are solved in panels whose
+columns are in reverse order, as D^-1 is applied from the right: a reversed triangle is what factorisations solve with.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import numpy as np
 
 from wengert.compiler.forms.matrices import is_matrix_transpose
-from wengert.compiler.routines.blocked_cholesky_pull import bytes_of_copies, is_pulled_in_blocks, pull_in_blocks
+from wengert.compiler.machine.translation import FEW_PASSES
+from wengert.compiler.routines.call import read_part
 from wengert.compiler.routines.lapack import MatrixProblem, MatrixRoutine, are_factorable
-from wengert.compiler.simd.lanes import Lanes
-from wengert.core import machine
+from wengert.compiler.routines.packed_products import smaller
+from wengert.compiler.routines.triangular_panels import TriangularPanels, block_columns
+from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.simd.types import I64, PTR
 from wengert.graph.ir import Operation
 
-
-class Block(NamedTuple):
-    """A part of a matrix by rows: its address, and its numbers of rows and columns."""
-
-    address: Lanes
-    rows: int
-    columns: int
+SQUARES = ("triangle", "transposed", "work", "solved")
 
 
-class Reverse:
-    """Writes the steps for one matrix; `step` is the number of elements from row to row."""
+def bytes_of_copies(dtype: np.dtype, n: int) -> dict[str, int]:
+    """The bytes of squares, of the transpose of C, and of the panels of right operands."""
+    width, block = BlockedPull(f"f{8 * dtype.itemsize}").width, block_columns()
+    ends = [min(j + block, n) for j in range(0, n, block)]
+    panels = max([max(n - end, block) * -(-max(end, block) // width) * width for end in ends])
+    sizes = dict.fromkeys(SQUARES, block * block) | {"columns": block * n, "panels": panels}
+    return {name: size * dtype.itemsize for name, size in sizes.items()}
 
-    def __init__(self, p: MatrixProblem):
-        self.p, self.n = p, p.node.shape[-1]
-        self.factor, self.bar, self.work = p.operand(1), p.result(), p.blocks["work"]
 
-    def part(self, matrix: Lanes, i: int, j: int, rows: int, columns: int) -> Block:
-        """A block of a matrix."""
-        return Block(self.p.at(matrix, i * self.n + j), rows, columns)
+class BlockSteps:
+    """Writes the steps of one block on the diagonal, whose first row is `j`."""
 
-    def subtract_product(self, target: Block, x: Block, y: Block, is_x_transposed: bool, x_step: int = 0) -> None:
-        """target -= x y, or x^T y; the rows of x are `x_step` apart, if not those of the matrix."""
-        k = x.rows if is_x_transposed else x.columns
-        if not target.rows * target.columns * k:
-            return
-        n = self.n
-        letters = ("N", "NT"[is_x_transposed])
-        sizes = (target.columns, target.rows, k)
-        self.p.lapack("gemm", *letters, *sizes, -1.0, y.address, n, x.address, x_step or n, 1.0, target.address, n)
+    def __init__(self, p: MatrixProblem, writer: BlockedPull, bar: Lanes, factor: Lanes, n: int, j: int):
+        self.p, self.writer, self.bar, self.factor, self.n, self.j = p, writer, bar, factor, n, j
+        self.size = min(writer.block, n - j)
+        self.end = j + self.size
+        self.below = n - self.end
 
     def write(self) -> None:
-        """All blocks, from the last to the first."""
-        n, size = self.n, block_size(self.n)
-        for j in reversed(range(0, n, size)):
-            self.write_block(j, min(size, n - j))
-
-    def write_block(self, j: int, size: int) -> None:
-        """One block on the diagonal, with the rows to its left and the columns below it."""
-        below, end = self.n - j - size, j + size
-        r, d = self.part(self.factor, j, 0, size, j), self.part(self.factor, j, j, size, size)
-        b, c = self.part(self.factor, end, 0, below, j), self.part(self.factor, end, j, below, size)
-        r_bar, d_bar = self.part(self.bar, j, 0, size, j), self.part(self.bar, j, j, size, size)
-        b_bar, c_bar = self.part(self.bar, end, 0, below, j), self.part(self.bar, end, j, below, size)
+        """The rows below, the block itself, and the columns before it."""
+        j, size, end, below, n = self.j, self.size, self.end, self.below, self.n
+        at, blocks = self.p.at, self.p.blocks
+        row, rows_below, column = at(self.bar, j * n), at(self.bar, end * n), at(self.bar, end * n + j)
+        self.run("triangle", at(self.factor, j * (n + 1)), blocks["triangle"], blocks["transposed"], n, size)
         if below:
-            self.divide(c_bar, d)
-            self.subtract_product(b_bar, c_bar, r, False)
-            self.subtract_product(d_bar, c_bar, c, True)
-        self.write_diagonal(d_bar, d)
+            self.solve_rows(column, n, below)
+            self.p.transpose(blocks["columns"], column, below, size, below, n)
+            self.copy_panels(at(self.factor, end * n), n, below, end)
+            self.subtract(row, n, blocks["columns"], below, (size, end, below))
+        self.write_formula(at(self.bar, j * (n + 1)))
         if j:
-            self.subtract_product(r_bar, c_bar, b, True)
-            self.subtract_product(r_bar, Block(self.work, size, size), r, False, size)
+            self.copy_panels(at(self.factor, j * n), n, size, j)
+            self.subtract(row, n, blocks["solved"], self.writer.block, (size, j, size))
+            self.subtract(rows_below, n, column, n, (below, j, size))
 
-    def divide(self, x: Block, d: Block, step: int = 0) -> None:
-        """x d^-1 in place of x."""
-        n = self.n
-        self.p.lapack("trsm", "L", "U", "N", "N", x.columns, x.rows, 1.0, d.address, n, x.address, step or n)
+    def write_formula(self, bar: Lanes) -> None:
+        """S = D^-T W D^-1, where the lower triangle of W is that of D^T times the cotangent, and W is symmetric."""
+        blocks, n, size = self.p.blocks, self.n, self.size
+        work, solved = blocks["work"], blocks["solved"]
+        self.run("lower", bar, solved, n, size)
+        self.copy_panels(solved, self.writer.block, size, size)
+        self.p.clear(work, self.writer.block * self.writer.block)
+        self.subtract(work, self.writer.block, blocks["transposed"], self.writer.block, (size, size, size))
+        self.run("mirror", work, size)
+        self.solve_rows(work, self.writer.block, size)
+        self.p.transpose(solved, work, size, size, self.writer.block, self.writer.block)
+        self.solve_rows(solved, self.writer.block, size)
+        self.run("formula", bar, solved, n, size)
 
-    def write_diagonal(self, bar: Block, d: Block) -> None:
-        """The formula for one block; the workspace has the whole symmetric result, the block its lower triangle."""
-        p, code, n, size, work = self.p, self.p.code, self.n, d.rows, self.work
-        real = p.element.real
-        p.clear(work, size * size)
+    def run(self, name: str, *arguments: Lanes | int) -> None:
+        """Call a function."""
+        lift = self.p.code.lift
+        self.p.inner.run(self.writer.names[name], *[lift(a, I64) for a in arguments])
+
+    def share(
+        self, name: str, pointers: list[Lanes], sizes: tuple[int, ...], extent: int, grain: int, work: int
+    ) -> None:
+        """Run a function on all cores; its table has the pointers, and the addresses of sizes."""
+        numbers = [self.p.code.number(I64, size) for size in sizes]
+        self.p.inner.run_on_all_cores(self.writer.names[name], [*pointers, *numbers], extent, grain, work)
+
+    def solve_rows(self, rows: Lanes, stride: int, count: int) -> None:
+        """Multiply so many rows by D^-1 from the right."""
+        pointers = [rows, self.p.blocks["triangle"]]
+        self.share(
+            "rows",
+            pointers,
+            (stride, count),
+            count,
+            self.writer.width,
+            count * self.writer.block * self.writer.block // 2,
+        )
+
+    def copy_panels(self, source: Lanes, stride: int, terms: int, columns: int) -> None:
+        """Copy a right operand into panels, with the opposite sign."""
+        pointers = [source, self.p.blocks["panels"]]
+        self.share("panels", pointers, (stride, terms, columns), columns, self.writer.width, terms * columns)
+
+    def subtract(self, target: Lanes, stride: int, x: Lanes, x_stride: int, shape: tuple[int, int, int]) -> None:
+        """Subtract the product of so many rows and the panels, of so many columns and terms."""
+        rows, columns, terms = shape
+        if rows:
+            sizes = (stride, x_stride, *shape)
+            pointers = [target, x, self.p.blocks["panels"]]
+            self.share("product", pointers, sizes, rows, self.writer.rows, rows * columns * terms)
+
+
+class BlockedPull(TriangularPanels):
+    """Writes the functions of all steps."""
+
+    def __init__(self, kind: str):
+        parts = "triangle", "rows", "panels", "product", "lower", "mirror", "formula"
+        super().__init__(kind, "cholesky_pull", parts)
+
+    def define(self, p: MatrixProblem) -> None:
+        """Define all functions, once for all derivatives of a program."""
+        call, sizes = p.inner, ("i64 %n", "i64 %size")
+        self.define_transpose(p)
+        self.define_tile(p)
+        for name, parameters, write in (
+            ("triangle", ("ptr %block", "ptr %triangle", "ptr %transposed", *sizes), self.write_triangle),
+            ("lower", ("ptr %block", "ptr %copy", *sizes), self.write_lower),
+            ("mirror", ("ptr %work", "i64 %size"), self.write_mirror),
+            ("formula", ("ptr %block", "ptr %solved", *sizes), self.write_formula),
+        ):
+            call.define(self.names[name], parameters, write, f"noinline {FEW_PASSES}")
+        call.define_part(self.names["rows"], self.write_rows, FEW_PASSES)
+        call.define_part(self.names["panels"], self.write_panels, FEW_PASSES)
+        call.define_part(self.names["product"], self.write_product, FEW_PASSES)
+
+    # Blocks on the diagonal
+
+    def write_triangle(self, code: Code) -> None:
+        """Copy a lower triangle in reverse order of rows and columns, and its transpose; both are filled up."""
+        block, triangle, transposed = [Lanes(code, f"%{name}", PTR) for name in ("block", "triangle", "transposed")]
+        n, size = Lanes(code, "%n", I64), Lanes(code, "%size", I64)
+        for copy in (triangle, transposed):
+            code.clear(copy, self.block * self.block * self.element.align)
+        with code.loop(0, self.block) as i:
+            self.store(code.constant(1.0, self.element), triangle, i * (self.block + 1))
         with code.loop(0, size) as i:
-            code.copy(p.at(work, i * size), p.at(bar.address, i * n), (i + 1) * p.element.size)
-        p.lapack("trmm", "R", "U", "T", "N", size, size, 1.0, d.address, n, work, size)
-        with code.loop(1, size) as i, code.loop(0, i) as j:
-            code.store(code.load(p.at(work, i * size + j), real), p.at(work, j * size + i))
-        p.lapack("trsm", "R", "U", "T", "N", size, size, 1.0, d.address, n, work, size)
-        self.divide(Block(work, size, size), d, size)
+            with code.loop(0, i + 1) as k:
+                value = self.read(block, i * n + k, self.element)
+                self.store(value, triangle, (self.block * self.block - 1) - i * self.block - k)
+                self.store(value, transposed, k * self.block + i)
+            reciprocal = 1.0 / self.read(block, i * (n + 1), self.element)
+            self.store(reciprocal, triangle, (self.block * self.block - 1) - i * (self.block + 1))
+
+    def write_lower(self, code: Code) -> None:
+        """Copy a lower triangle, with zeros above and around it."""
+        block, copy = Lanes(code, "%block", PTR), Lanes(code, "%copy", PTR)
+        n, size = Lanes(code, "%n", I64), Lanes(code, "%size", I64)
+        code.clear(copy, self.block * self.block * self.element.align)
         with code.loop(0, size) as i:
-            code.copy(p.at(bar.address, i * n), p.at(work, i * size), i * p.element.size)
-            place = p.at(bar.address, i * (n + 1))
-            code.store(code.load(p.at(work, i * (size + 1)), real) * 0.5, place)
-            p.clear(code.offset(place, 1, real), size - 1 - i)
+            code.copy(self.at(copy, i * self.block), self.at(block, i * n), (i + 1) * self.element.align)
 
+    def write_mirror(self, code: Code) -> None:
+        """Make a matrix symmetric by its lower triangle, with the opposite sign."""
+        work, size = Lanes(code, "%work", PTR), Lanes(code, "%size", I64)
+        with code.loop(0, size) as i, code.loop(0, i + 1) as k:
+            value = -self.read(work, i * self.block + k, self.element)
+            self.store(value, work, i * self.block + k)
+            self.store(value, work, k * self.block + i)
 
-def block_size(n: int) -> int:
-    """The rows of a block, for a matrix of so many rows."""
-    now = machine.current
-    is_large = n > now.cholesky_pull_large_from_rows
-    size = now.large_cholesky_pull_block_rows if is_large else now.cholesky_pull_block_rows
-    return max(size, -(-n // now.max_cholesky_pull_blocks))
+    def write_formula(self, code: Code) -> None:
+        """Write the lower triangle of S with half of its diagonal, and zeros above it."""
+        block, solved = Lanes(code, "%block", PTR), Lanes(code, "%solved", PTR)
+        n, size = Lanes(code, "%n", I64), Lanes(code, "%size", I64)
+        with code.loop(0, size) as i:
+            row = self.at(block, i * n)
+            code.copy(row, self.at(solved, i * self.block), i * self.element.align)
+            self.store(self.read(solved, i * (self.block + 1), self.element) * 0.5, row, i)
+            code.clear(self.at(row, i + 1), (size - 1 - i) * self.element.align)
+
+    # Rows, panels and products
+
+    def write_rows(self, code: Code) -> None:
+        """Solve the rows of a part, in panels whose columns are in reverse order."""
+        (rows, triangle, *sizes), begin, end = read_part(code, 4)
+        stride, count = [code.load(size, I64) for size in sizes]
+        panel = code.array(self.element, self.block * self.width)
+        last = self.at(panel, (self.block - 1) * self.width)
+        with code.loop(begin, end, self.width) as row:
+            here, some = self.at(rows, row * stride), smaller(count - row, self.width)
+            with code.when(some < self.width):
+                code.clear(panel, self.block * self.width * self.element.align)
+            self.transpose(last, -self.width, here, stride, some, self.block)
+            self.solve_panel(code, panel, triangle)
+            self.transpose(here, stride, last, -self.width, self.block, some)
+
+    def write_panels(self, code: Code) -> None:
+        """Copy the columns of a part into panels."""
+        (source, panels, *sizes), begin, end = read_part(code, 5)
+        stride, terms, columns = [code.load(size, I64) for size in sizes]
+        with code.loop(begin, end, self.width) as column:
+            panel = self.at(panels, column * terms)
+            self.copy_panel(code, panel, self.at(source, column), stride, terms, columns - column)
+
+    def write_product(self, code: Code) -> None:
+        """Add the product of the rows of a part and all panels, tile by tile."""
+        (target, x, panels, *sizes), begin, end = read_part(code, 8)
+        stride, x_stride, rows, columns, terms = [code.load(size, I64) for size in sizes]
+        buffer = code.array(self.element, self.rows * self.width)
+        with code.loop(begin, end, self.rows) as row, code.loop(0, columns, self.width) as column:
+            count, width = smaller(rows - row, self.rows), smaller(columns - column, self.width)
+            factors = self.at(x, row * x_stride), x_stride, count - 1, self.at(panels, column * terms), terms
+            self.tile.update(code, factors, self.at(target, row * stride + column), stride, count, width, buffer)
 
 
 def solve_pull(p: MatrixProblem) -> None:
@@ -107,10 +225,10 @@ def solve_pull(p: MatrixProblem) -> None:
     p.read_rows(bar, 0)
     with p.code.loop(0, n - 1) as i:
         p.clear(p.at(bar, i * (n + 1) + 1), n - 1 - i)
-    if is_pulled_in_blocks(p.node.dtype, n):
-        pull_in_blocks(p, bar, factor, n)
-    else:
-        Reverse(p).write()
+    writer = BlockedPull(p.element.real.kind)
+    writer.define(p)
+    for j in reversed(range(0, n, writer.block)):
+        BlockSteps(p, writer, bar, factor, n, j).write()
 
 
 def can_pull(node: Operation) -> bool:
@@ -118,18 +236,10 @@ def can_pull(node: Operation) -> bool:
     return are_factorable(node) and node.dtype.kind == "f" and not is_matrix_transpose(node.args[1])
 
 
-def pull_blocks(node: Operation) -> dict[str, int]:
-    """What the steps need."""
-    n = node.shape[-1]
-    if is_pulled_in_blocks(node.dtype, n):
-        return bytes_of_copies(node.dtype, n)
-    return {"work": block_size(n) ** 2 * node.dtype.itemsize}
-
-
 CHOLESKY_PULL = MatrixRoutine(
     solve_pull,
     is_for=can_pull,
-    blocks=pull_blocks,
+    blocks=lambda node: bytes_of_copies(node.dtype, node.shape[-1]),
     work=lambda node: node.shape[-1] ** 3,
     name="cholesky_pull",
 )

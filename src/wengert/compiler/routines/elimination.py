@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from wengert.compiler.machine.target import vector_registers
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.call import read_part
-from wengert.compiler.routines.packed_products import TileWriter, Tiling, smaller
-from wengert.compiler.routines.triangular_panels import block_columns
+from wengert.compiler.routines.packed_products import smaller
+from wengert.compiler.routines.triangular_panels import TriangularPanels, block_columns
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import fold_lanes, pick_lanes, splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
@@ -49,18 +49,14 @@ def eliminate(p: MatrixProblem, matrix: Lanes, n: int) -> None:
         call.run_on_all_cores(writer.names["exchange"], [matrix, pivots, code.number(I64, n)], n, 1, n * n)
 
 
-class Elimination(Tiling):
+class Elimination(TriangularPanels):
     """Writes the functions of the elimination; `pivot` is the type of pivots, which are counted from one."""
 
     def __init__(self, kind: str, pivot: Type):
-        super().__init__(kind)
-        self.block = block_columns()
-        self.pivot, self.tile = pivot, TileWriter(kind, False, adds_last=True)
+        super().__init__(kind, "eliminate", ("column", "block", "copy", "rest", "exchange"))
+        self.pivot = pivot
         self.together = max(vector_registers() // 2 * self.lanes // self.block, 1)
         """The columns whose triangles are solved together, in half of the registers: a single one mostly waits."""
-        self.names = {
-            part: f"wengert.eliminate.{part}.{kind}" for part in ("column", "block", "copy", "rest", "exchange")
-        }
 
     def define(self, p: MatrixProblem, n: int) -> None:
         """Define the functions for so many columns, once for all eliminations of a program."""
@@ -72,7 +68,7 @@ class Elimination(Tiling):
         call.define(self.names["block"], (*pointers, *sizes, "i64 %count"), self.write_block, f"noinline {FEW_PASSES}")
         if n <= self.block:
             return
-        call.define(self.tile.name, self.tile.parameters, self.tile.write, "noinline")
+        self.define_tile(p)
         call.define(
             self.names["copy"],
             ("ptr noalias %matrix", "ptr noalias %panels", "ptr noalias %triangle", *sizes),
@@ -193,17 +189,9 @@ class Elimination(Tiling):
         n, first = [Lanes(code, f"%{name}", I64) for name in ("n", "first")]
         start = first + self.block
         left = n - start
-        with code.loop(0, left, self.width) as row, code.loop(0, self.block) as k:
-            source = self.at(matrix, (first + k) * n + start + row)
-            target = self.at(panels, row * self.block + k * self.width)
-            is_whole = left - row >= self.width
-            with code.when(is_whole):
-                for q in range(0, self.width, self.lanes):
-                    self.store(-self.read(source, q, self.vector), target, q)
-            with code.when(~is_whole):
-                code.clear(target, self.width * self.element.align)
-                with code.loop(0, left - row) as i:
-                    self.store(-self.read(source, i, self.element), target, i)
+        with code.loop(0, left, self.width) as row:
+            source, panel = self.at(matrix, first * n + start + row), self.at(panels, row * self.block)
+            self.copy_panel(code, panel, source, n, code.constant(self.block, I64), left - row)
         code.clear(triangle, self.block * self.block * self.element.align)
         with code.loop(0, self.block) as k, code.loop(k + 1, self.block) as i:
             multiplier = self.read(matrix, (first + k) * n + first + i, self.element)

@@ -1,4 +1,4 @@
-"""Sorting by digits: the indices that sort rows, or the sorted rows.
+"""Sorting by digits: the indices that sort rows, all or some of them.
 
 Numbers become integers without sign in the same order (`SortKey`), of which one digit after the other is sorted, the
 lowest first, each by counting. Equal numbers stay in their order, so the result is that of a stable sort, whatever the
@@ -8,14 +8,15 @@ threads. Digits that are the same in all numbers are skipped. Short rows are sor
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from wengert.compiler.forms.lowering import SUPPORTED, Indexed, Routine, RoutineWork
-from wengert.compiler.forms.sorted_values import SORT
+from wengert.compiler.forms.sorted_values import is_for_library
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.call import RoutineCall, read_part
 from wengert.compiler.simd.lanes import Code, Lanes, select
-from wengert.compiler.simd.types import BOOL, I64, PTR, Type
+from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.core import machine
 from wengert.graph.ir import Operation
 
@@ -56,29 +57,15 @@ class SortKey(NamedTuple):
         key = self.integer(x)
         return key if self.bits == 64 else x.code.add(f"zext {key.typed} to i64", I64)
 
-    def number(self, key: Lanes) -> Lanes:
-        """The number for an integer."""
-        key = key.to(f"i{self.bits}")
-        if not self.type.is_float:
-            return key ^ self.least if self.bits > 8 else key
-        return (key ^ (~(key >> (self.bits - 1)) | self.least)).floats()
-
-    def is_ambiguous(self, x: Lanes) -> Lanes:
-        """Whether several numbers have the integer of this one, and this one is not what `number` returns."""
-        return x.is_nan() | x.bits().eq(self.least)
-
 
 class Record(NamedTuple):
-    """What is moved in memory: a key, or a key and an index, in 64 bits together or in 64 bits each."""
+    """What is moved in memory: a key and an index, in 64 bits together or in 64 bits each."""
 
     key: SortKey
-    has_index: bool = True
 
     @property
     def type(self) -> Type:
         """Its type."""
-        if not self.has_index:
-            return I64 if self.key.bits == 64 else I32
         return Type("i64", 2) if self.key.bits == 64 else I64
 
     @property
@@ -88,8 +75,6 @@ class Record(NamedTuple):
 
     def make(self, key: Lanes, index: Lanes) -> Lanes:
         """A record."""
-        if not self.has_index:
-            return key.to(self.type.kind)
         if self.key.bits < 64:
             return (key << 32) | index
         first = key.code.add(f"insertelement {self.type.text} poison, {key.typed}, i64 0", self.type)
@@ -97,8 +82,6 @@ class Record(NamedTuple):
 
     def key_of(self, record: Lanes) -> Lanes:
         """Its key."""
-        if not self.has_index:
-            return record if self.key.bits == 64 else record.code.add(f"zext {record.typed} to i64", I64)
         if self.key.bits < 64:
             return record.logical_right(32)
         return record.code.add(f"extractelement {record.typed}, i64 0", I64)
@@ -173,7 +156,7 @@ def workspace(node: Operation) -> int:
 
 def row_workspace(node: Operation) -> int:
     """The bytes for the records of one row, twice."""
-    return 2 * aligned(Rows.of(node).n * Record(key_of(node), node.primitive is not SORT).nbytes)
+    return 2 * aligned(Rows.of(node).n * Record(key_of(node)).nbytes)
 
 
 def aligned(size: int) -> int:
@@ -186,56 +169,67 @@ def key_of(node: Operation) -> SortKey:
     return SortKey(Type.from_dtype(node.args[0].dtype).in_memory)
 
 
+def can_select(node: Operation) -> bool:
+    """Whether native code finds elements of these rows, because NumPy takes more time."""
+    calls = 12 + 5 * len(node.params["kth"])  # in `find_positions`
+    return can_sort(node) and not is_for_library(node.args[0], calls)
+
+
 def write_sort(call: RoutineCall) -> None:
-    """The indices that sort each row, or the sorted row."""
-    key, has_index = key_of(call.node), call.node.primitive is not SORT
-    method, write = ("insertion", write_insertion) if is_short(Rows.of(call.node)) else ("digits", write_digits)
-    name = f"wengert.{call.name}.{key.type.kind}.{method}"
-    parameters = ["ptr noalias %x", "ptr noalias %result", "ptr noalias %work", "i64 %n", "i64 %stride"]
-    call.define(name, parameters, lambda code: write(RowCode(code, key, has_index)), FEW_PASSES)
+    """The indices that sort each row, or those at some positions of that order."""
+    key, rows, kth = key_of(call.node), Rows.of(call.node), call.node.params.get("kth")
+    method, write = ("insertion", write_insertion) if is_short(rows) else ("digits", write_digits)
+    name = f"wengert.{call.name}.{key.type.kind}.{method}{'' if kth is None else '.'.join(map(str, ('', *kth)))}"
+    call.define(name, ROW, lambda code: write(RowCode(code, key, kth)), FEW_PASSES)
     call.name = f"{call.name} by {method}"
-    rows = Rows.of(call.node)
-    for_each_row(call, name, rows, 0 if is_short(rows) else row_workspace(call.node))
+    results = rows if kth is None else rows._replace(n=len(kth))
+    arrays = [(call.operands[0].pointer, rows, key.type), (call.result, results, I64)]
+    for_each_row(call, name, arrays, 0 if is_short(rows) else row_workspace(call.node))
 
 
-def for_each_row(call: RoutineCall, name: str, results: Rows, size: int) -> None:
-    """Call a function for each row, on all cores if there are many; `size` are the bytes of its workspace."""
+ROW = "ptr noalias %x", "ptr noalias %result", "ptr noalias %work", "i64 %n", "i64 %stride"
+"""The parameters of a function for one row: where it is, its numbers, and the step from one to the next."""
+
+
+def for_each_row(call: RoutineCall, name: str, arrays: Sequence[tuple[Lanes, Rows, Type]], size: int) -> None:
+    """Call a function with the same row of all arrays, on all cores if there are many.
+
+    `size` are the bytes of its workspace, if it has one.
+    """
     node, rows = call.node, Rows.of(call.node)
-    x, result = call.operands[0].pointer, call.result
-    work = call.workspace if call.workspace is not None else Lanes(call.code, "null", PTR)
+    pointers = [pointer for pointer, _, _ in arrays]
+    pointers.append(call.workspace if call.workspace is not None else Lanes(call.code, "null", PTR))
     parts = digit_parts(node)
-    element, out = Type.from_dtype(node.args[0].dtype).in_memory, Type.from_dtype(node.dtype).in_memory
 
-    def write_row(code: Code, row: Lanes, x: Lanes, result: Lanes, work: Lanes) -> None:
-        start, result_start = rows.start(row), results.start(row)
-        arguments = [code.offset(x, start, element), code.offset(result, result_start, out), work]
+    def write_row(code: Code, row: Lanes, pointers: Sequence[Lanes], work: Lanes) -> None:
+        starts = [code.offset(x, own.start(row), type) for x, (_, own, type) in zip(pointers, arrays, strict=False)]
         numbers = [code.constant(rows.n, I64), code.constant(rows.stride, I64)]
-        code.do(f"call void @{name}({', '.join(a.typed for a in (*arguments, *numbers))})")
+        code.do(f"call void @{name}({', '.join(a.typed for a in (*starts, work, *numbers))})")
 
     if parts == 1:
         with call.code.loop(0, rows.number) as row:
-            write_row(call.code, row, x, result, work)
+            write_row(call.code, row, pointers, pointers[-1])
         return
 
     def write_parts(code: Code) -> None:
-        (x, result, work), begin, end = read_part(code, 3)
+        pointers, begin, end = read_part(code, len(arrays) + 1)
         share = -(-rows.number // parts)
         with code.loop(begin, end) as part:
             last = code.intrinsic("smin", I64, (part + 1) * share, code.constant(rows.number, I64))
-            own = code.offset(work, part * size, I8)
+            own = code.offset(pointers[-1], part * size, I8)
             with code.loop(part * share, last) as row:
-                write_row(code, row, x, result, own)
+                write_row(code, row, pointers, own)
 
     whole = f"{name}.{rows.n}.{rows.stride}.{rows.number}"
     call.define_part(whole, write_parts, FEW_PASSES)
-    call.run_on_all_cores(whole, [x, result, work], parts, 1)
+    call.run_on_all_cores(whole, pointers, parts, 1)
 
 
 class RowCode:
-    """The parameters of a function that sorts one row."""
+    """The parameters of a function for one row, of whose order the positions `kth` are wanted, or all."""
 
-    def __init__(self, code: Code, key: SortKey, has_index: bool):
-        self.code, self.key, self.has_index = code, key, has_index
+    def __init__(self, code: Code, key: SortKey, kth: Sequence[int] | None = None):
+        self.code, self.key, self.kth = code, key, kth
         self.x, self.result, self.work = [Lanes(code, name, PTR) for name in ("%x", "%result", "%work")]
         self.n, self.stride = [Lanes(code, name, I64) for name in ("%n", "%stride")]
 
@@ -244,8 +238,18 @@ class RowCode:
         return self.code.load(self.code.offset(self.x, i * self.stride, self.key.type), self.key.type)
 
     def write(self, value: Lanes, i: Lanes) -> None:
-        """Write an index or a number of the result."""
+        """Write an index of the result."""
         self.code.store(value, self.code.offset(self.result, i * self.stride, value.type))
+
+    def write_indices(self, record: Record, records: Lanes) -> None:
+        """Write the indices of records that are sorted."""
+        index = lambda i: record.index_of(record.load(records, i))
+        if self.kth is None:
+            with self.code.loop(0, self.n) as i:
+                self.write(index(i), i)
+        else:
+            for j, k in enumerate(self.kth):
+                self.write(index(k), self.code.constant(j, I64))
 
 
 def write_insertion(row: RowCode) -> None:
@@ -270,9 +274,7 @@ def write_insertion(row: RowCode) -> None:
         code.jump(head)
         code.begin(done)
         record.store(record.make(new, i), sorted_records, code.load(position, I64))
-    with code.loop(0, row.n) as i:
-        index = record.index_of(record.load(sorted_records, i))
-        row.write(index if row.has_index else row.read(index), i)
+    row.write_indices(record, sorted_records)
 
 
 def unsigned_less(x: Lanes, y: Lanes) -> Lanes:
@@ -282,18 +284,13 @@ def unsigned_less(x: Lanes, y: Lanes) -> Lanes:
 
 def write_digits(row: RowCode) -> None:
     """Count the values of all digits, then move all records once for each digit."""
-    code, key, record = row.code, row.key, Record(row.key, row.has_index)
-    is_fixed = not row.has_index and key.type.is_float
-    ambiguous = code.variable(BOOL, False)
+    code, key, record = row.code, row.key, Record(row.key)
     bits = digit_bits()
     digits, values = -(-key.bits // bits), 1 << bits
     counts = code.array(I32, digits * values)
     code.clear(counts, 4 * digits * values)
     with code.loop(0, row.n) as i:
-        x = row.read(i)
-        number = key.of(x)
-        if is_fixed:
-            code.store(code.load(ambiguous, BOOL) | key.is_ambiguous(x), ambiguous)
+        number = key.of(row.read(i))
         record.store(record.make(number, i), row.work, i)
         for d in range(digits):
             digit = (number.logical_right(d * bits) if d else number) & (values - 1)
@@ -319,30 +316,7 @@ def write_digits(row: RowCode) -> None:
                 record.store(moved, others, position.to("i64"))
             code.store(others, source)
             code.store(records, target)
-    records = code.load(source, PTR)
-    with code.loop(0, row.n) as i:
-        found = record.load(records, i)
-        row.write(record.index_of(found) if row.has_index else key.number(record.key_of(found)), i)
-    if is_fixed:
-        with code.when(code.load(ambiguous, BOOL)):
-            write_ambiguous(row)
-
-
-def write_ambiguous(row: RowCode) -> None:
-    """Write zeros and NaNs once more, in the order of the row: their keys are equal, and they are not."""
-    code = row.code
-    zeros, nans = code.variable(I64, 0), code.variable(I64, row.n)
-    with code.loop(0, row.n) as i:
-        x = row.read(i)
-        code.store(code.load(zeros, I64) + (x < 0.0).to("i64"), zeros)
-        code.store(code.load(nans, I64) - x.is_nan().to("i64"), nans)
-    with code.loop(0, row.n) as i:
-        x = row.read(i)
-        for condition, place in ((x.eq(0.0), zeros), (x.is_nan(), nans)):
-            with code.when(condition):
-                position = code.load(place, I64)
-                row.write(x, position)
-                code.store(position + 1, place)
+    row.write_indices(record, code.load(source, PTR))
 
 
 def write_starts(code: Code, counts: Lanes, values: int) -> None:
@@ -368,4 +342,5 @@ def sorting_work(node: Operation) -> RoutineWork:
     return RoutineWork((counted, Indexed("moved", row_workspace(node) // 2, count)), is_shared=digit_parts(node) > 1)
 
 
+BY_SELECTION = Routine(write_sort, can_select, workspace=workspace, beside_flops=sorting_work)
 BY_DIGITS = Routine(write_sort, can_sort, workspace=workspace, beside_flops=sorting_work)

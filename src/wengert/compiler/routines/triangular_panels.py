@@ -1,14 +1,15 @@
-"""Rows of a matrix that are solved with a triangle, in panels: transposed, so that lanes are rows."""
+"""What factorisations in blocks share: panels of right operands, and rows that are solved with a triangle."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wengert.compiler.machine.target import machine_target
-from wengert.compiler.routines.packed_products import Tiling
+from wengert.compiler.routines.packed_products import TileWriter, Tiling, smaller
 from wengert.compiler.routines.transposing import define_transpose
 from wengert.compiler.routines.wide_vectors import has_wide_vectors
 from wengert.compiler.simd.complex_lanes import Variable
@@ -40,16 +41,37 @@ def bytes_of_copies(dtype: np.dtype, n: int) -> dict[str, int]:
 
 
 class TriangularPanels(Tiling):
-    """Writes what functions on panels share. A triangle is stored by rows, with reciprocals on its diagonal."""
+    """Writes what functions on panels share. A triangle is stored by rows, with reciprocals on its diagonal.
 
-    def __init__(self, kind: str):
+    `names` are those of functions, which begin with that of the factorisation.
+    """
+
+    def __init__(self, kind: str, name: str, parts: Sequence[str]):
         super().__init__(kind)
-        self.block = block_columns()
-        self.names: dict[str, str] = {}
+        self.block, self.tile = block_columns(), TileWriter(kind, False, adds_last=True)
+        self.names = {part: f"wengert.{name}.{part}.{kind}" for part in parts}
 
     def define_transpose(self, p: MatrixProblem) -> None:
         """Define the function of `transpose`."""
         self.names["transpose"] = define_transpose(p.inner, p.element.moved)
+
+    def define_tile(self, p: MatrixProblem) -> None:
+        """Define the function that adds a tile of a product."""
+        p.inner.define(self.tile.name, self.tile.parameters, self.tile.write, "noinline")
+
+    def copy_panel(
+        self, code: Code, panel: Lanes, source: Lanes, stride: Lanes, terms: Lanes | int, left: Lanes
+    ) -> None:
+        """Copy the columns of a panel, with the opposite sign; if there are fewer, zeros are behind them."""
+        count = smaller(left, self.width)
+        is_whole = count.eq(self.width)
+        with code.when(is_whole), code.loop(0, terms) as k:
+            for start in range(0, self.width, self.lanes):
+                self.store(-self.read(source, k * stride + start, self.vector), panel, k * self.width + start)
+        with code.when(~is_whole):
+            code.clear(panel, terms * (self.width * self.element.align))
+            with code.loop(0, terms) as k, code.loop(0, count) as q:
+                self.store(-self.read(source, k * stride + q, self.element), panel, k * self.width + q)
 
     def transpose(
         self, target: Lanes, target_step: Lanes | int, source: Lanes, source_step: Lanes | int, *shape: Lanes | int

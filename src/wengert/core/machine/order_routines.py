@@ -84,18 +84,6 @@ class RoutineOrderFields:
     """
     max_columns_of_blocked_factorization: int = 1024
     """Columns of a matrix that native code factors: larger ones do not stay in the cache while a block passes."""
-    min_columns_of_blocked_cholesky_pull: int = 24
-    """Columns from which the derivative of Cholesky's factorisation is native: fewer do not fill a block."""
-    max_columns_of_blocked_cholesky_pull: int = 512
-    """Columns up to which it is: of larger matrices, the caches hold too little while a block passes."""
-    cholesky_pull_block_rows: int = 32
-    """Rows of a block of that derivative where BLAS multiplies, in small matrices."""
-    large_cholesky_pull_block_rows: int = 64
-    """Rows of a block in large matrices: BLAS is faster at larger products."""
-    cholesky_pull_large_from_rows: int = 256
-    """Rows of a matrix above which its blocks are large."""
-    max_cholesky_pull_blocks: int = 32
-    """Blocks of that derivative, each of which is written out: the rows of blocks grow with larger matrices."""
 
     # Convolutions
 

@@ -32,26 +32,20 @@ class RoutineFields:
     """Bits of a digit by which rows are sorted, or searched: its table of counts, with a value for each, stays in the
     first cache. At most 12 are used.
     """
-    bits_of_first_selected_digit: int = 12
-    """Bits of the first digit by which a long row is searched: it has all of the exponent. At most 16 are used."""
     max_elements_of_insertion_sort: int = 48
     """Elements of a row that is sorted by insertion: digits of longer ones take less time than to move elements."""
     parts_of_sorted_rows: int = 16
     """Parts of a stack of rows that are sorted or selected from, each with a workspace; threads share them."""
     min_elements_of_shared_sort: int = 1 << 15
     """Elements of all rows from which threads share them."""
-    max_elements_of_compared_selection: int = 12
-    """Elements that are compared with each other to find one by its rank: a table of counts takes longer to clear."""
-    min_elements_of_long_selection: int = 1 << 11
-    """Elements of a row whose first digit has more bits, and a table that takes longer to clear."""
-    min_elements_of_sampled_selection: int = 1 << 12
-    """Elements of a row from which a sample says where to look."""
-    elements_per_sampled_element: int = 16
-    """Elements of a row for each of its sample, up to the largest sample."""
-    parts_of_jointly_sampled_positions: int = 256
-    """Parts of a row, of which positions that are in one, or near each other, are found by one sample."""
-    max_elements_of_selection_sample: int = 1 << 12
-    """Elements of a sample: more leave fewer candidates, and take longer themselves."""
+    nanoseconds_of_element_sorted_by_digits: int = 9
+    """Nanoseconds that native code takes for an element of a row that it sorts, roughly."""
+    nanoseconds_of_sorted_vector: int = 32
+    """Nanoseconds that NumPy takes for a vector of numbers that it sorts without their indices, roughly."""
+    max_elements_of_sorted_selection: int = 1 << 12
+    """Elements of a row that NumPy sorts to find few of them: it partitions longer ones."""
+    nanoseconds_of_library_call: int = 1000
+    """Nanoseconds of a call of NumPy in what a program leaves to it, besides what it does with elements."""
     lanes_of_search: int = 2
     """Lanes of the vectors of a binary search, a power of two: they are read one by one, which is faster than a gather
     of more of them; single numbers would have branches.

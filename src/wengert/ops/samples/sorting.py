@@ -240,6 +240,10 @@ def topk(x: Any, k: int, axis: int = -1, largest: bool = True) -> TopK:
     axis, k = normalize_axis_index(axis, x.ndim), index(k)
     if not 0 <= k <= x.shape[axis]:
         raise user_error(ValueError, f"topk has k={k}, along an axis of length {x.shape[axis]}", "Choose a smaller k.")
-    first = (slice(None),) * axis + (slice(k),)
-    indices = getitem(_order(x, axis, "stable", largest), first)
+    whole, n = (slice(None),) * axis, x.shape[axis]
+    if largest:  # turned around before and after, so that equal elements keep their order
+        last = getitem(_argsort(flip(x, axis), axis=axis, kind="stable"), (*whole, slice(n - k, n)))
+        indices = n - 1 - flip(last, axis)
+    else:
+        indices = getitem(_argsort(x, axis=axis, kind="stable"), (*whole, slice(k)))
     return TopK(take_along_axis(x, indices, axis), indices)

@@ -10,12 +10,12 @@ or with the numbers that the product is added to.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from wengert.compiler.machine.target import sum_lanes, vector_lanes, vector_registers
 from wengert.compiler.routines.matrix_product import MatrixProduct
 from wengert.compiler.simd.complex_lanes import Variable
-from wengert.compiler.simd.lane_operations import fold_lanes, load_element, splat, store_element
+from wengert.compiler.simd.lane_operations import fold_lanes, load_element, load_masked, splat, store_element
 from wengert.compiler.simd.lanes import Code, Lanes, fma
 from wengert.compiler.simd.transposes import exchange_blocks
 from wengert.compiler.simd.types import I64, PTR, Type
@@ -216,10 +216,23 @@ class SumWriter(BlockWriter):
         code, k = self.code, self.product.k
         vector = Type(self.product.kind, self.product.sum_lanes)
         sums = [[Variable(code, vector, 0.0) for _ in columns] for _ in range(rows)]
-        with code.loop(0, k, vector.lanes) as p:
-            y = [self.read(self.y, j * self.product.y_stride + p, vector) for j in columns]
-            x = [self.read(self.x, (i + r) * self.product.x_stride + p, vector) for r in range(rows)]
+        whole = k - k % vector.lanes
+
+        def add_terms(p: Lanes, read: Callable[[Lanes, Lanes], Lanes]) -> None:
+            y = [read(self.y, j * self.product.y_stride + p) for j in columns]
+            x = [read(self.x, (i + r) * self.product.x_stride + p) for r in range(rows)]
             self.add_products(sums, x, y)
+
+        with code.loop(0, whole, vector.lanes) as p:
+            add_terms(p, lambda base, index: self.read(base, index, vector))
+        if whole < k:  # of a last piece of a long sum
+            bits = ", ".join(f"i1 {int(lane < k - whole)}" for lane in range(vector.lanes))
+            mask = Lanes(code, f"<{bits}>", Type("i1", vector.lanes))
+            at = lambda base, index: code.offset(base, index, self.element)
+            add_terms(
+                self.constant(whole),
+                lambda base, index: load_masked(at(base, index), vector, self.element.align, mask),
+            )
         for r, row in enumerate(sums):
             for total, j in zip(row, columns, strict=True):
                 folded = fold_lanes(lambda a, b: a + b, total.load())

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.compiler.machine.target import has_wide_vectors
 from wengert.compiler.routines.blocked_cholesky_pull import is_pulled_in_blocks
-from wengert.compiler.routines.wide_vectors import has_wide_vectors
 from wengert.compiler.threads.pool import LIMITS
 from wengert.core import machine
 from wengert.core.primitive import TABLE, plain_impl

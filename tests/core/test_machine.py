@@ -215,7 +215,7 @@ BOUNDS = {
     "compiler/__init__": {"sys.maxsize < 2 ** 32"},  # the system
     "compiler/call/captures": {"len(text) <= 60"},  # a message
     "compiler/machine/target": {"vector_bytes() == 64"},  # AVX-512
-    "compiler/routines/packed_products": {"vector_registers() > 16"},  # AVX-512
+    "compiler/products/tile": {"vector_registers() > 16"},  # AVX-512
     "compiler/routines/selection": {"min(now.bits_of_first_selected_digit, 16)"},  # the end of a field
     "compiler/routines/transposing": {"min(vector_bytes(), 32)"},  # the vectors that are exchanged in registers
     "compiler/schedule/schedule": {  # the end of a count that may grow exponentially

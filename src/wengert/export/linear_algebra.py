@@ -148,18 +148,6 @@ def write_syrk(f: Function) -> None:
     write_product(f, a, a.transposed, c, (n, n, k), alpha, beta)
 
 
-def write_symm(f: Function) -> None:
-    """C = alpha A B + beta C, or B A, with a symmetric matrix A, both halves of which `syrk` has written."""
-    is_left = f.has_letter("L")
-    f.pointer()  # which half
-    m, n, alpha = f.size(), f.size(), f.number()
-    a, b, beta, c = f.matrix(), f.matrix(), f.number(), f.matrix()
-    with f.code.when(is_left):
-        write_product(f, a, b, c, (m, n, m), alpha, beta)
-    with f.code.when(~is_left):
-        write_product(f, b, a, c, (m, n, n), alpha, beta)
-
-
 # Triangular systems
 
 
@@ -356,7 +344,6 @@ def sort_vectors(f: Function, values: Lanes, vectors: Matrix, n: Lanes) -> None:
 WRITERS: dict[str, tuple[str, Callable[[Function], None]]] = {
     "gemm": ("sdcz", write_gemm),
     "syrk": ("sdcz", write_syrk),
-    "symm": ("sdcz", write_symm),
     "trsm": ("sd", write_trsm),
     "trsv": ("sd", write_trsv),
     "trmm": ("sd", write_trmm),

@@ -10,9 +10,7 @@ import numpy as np
 from wengert.compiler.forms.lowering import expansion, lowering
 from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.forms.product_sums import PRODUCT_SUM
-from wengert.compiler.forms.symmetric_products import SYMMETRIC_PRODUCT, TRIANGLE
-from wengert.compiler.routines.gram_products import SYMMETRIC_BY_BLAS, TRIANGLE_BY_BLAS
-from wengert.compiler.routines.products import MATMUL, MATMUL_SUM
+from wengert.compiler.products.routine import MATMUL, MATMUL_SUM
 from wengert.core import machine
 from wengert.graph.costs import flops, product_flops
 from wengert.modes.symbolic import Symbol
@@ -26,11 +24,7 @@ from wengert.ops.shape.reshaping import broadcast_to, expand_dims, reshape, tran
 
 lowering.enter(MATMUL, ops.matmul)
 lowering.enter(MATMUL_SUM, PRODUCT_SUM)
-lowering.enter(TRIANGLE_BY_BLAS, TRIANGLE)
-lowering.enter(SYMMETRIC_BY_BLAS, SYMMETRIC_PRODUCT)
 flops.enter(lambda node: product_flops(node) * node.size * node.args[1].shape[-1], PRODUCT_SUM)
-flops.enter(lambda node: product_flops(node) // 2 * node.size * node.args[0].shape[-1], TRIANGLE)
-flops.enter(lambda node: product_flops(node) * node.size * node.args[0].shape[-1], SYMMETRIC_PRODUCT)
 
 
 @expansion(ops._cross)

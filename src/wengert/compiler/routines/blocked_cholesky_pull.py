@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wengert.compiler.machine.translation import FEW_PASSES
-from wengert.compiler.routines.call import read_part
-from wengert.compiler.routines.packed_products import TileWriter, smaller
+from wengert.compiler.products.tile import Place, TileFunction, smaller
 from wengert.compiler.routines.triangular_panels import TriangularPanels, block_columns, is_factored_in_blocks
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR
+from wengert.compiler.threads.pool import read_part
 from wengert.core import machine
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class BlockedPull(TriangularPanels):
         super().__init__(kind)
         parts = "triangle", "rows", "panels", "product", "lower", "mirror", "formula"
         self.names |= {part: f"wengert.cholesky_pull.{part}.{kind}" for part in parts}
-        self.tile = TileWriter(kind, False, adds_last=True)
+        self.tile = TileFunction(kind, False, adds_last=True)
 
     def define(self, p: MatrixProblem) -> None:
         """Define all functions, once for all derivatives of a program."""
@@ -243,4 +243,5 @@ class BlockedPull(TriangularPanels):
         with code.loop(begin, end, self.rows) as row, code.loop(0, columns, self.width) as column:
             count, width = smaller(rows - row, self.rows), smaller(columns - column, self.width)
             factors = self.at(x, row * x_stride), x_stride, count - 1, self.at(panels, column * terms), terms
-            self.tile.update(code, factors, self.at(target, row * stride + column), stride, count, width, buffer)
+            place = Place(self.at(target, row * stride + column), stride)
+            self.tile.run(code, factors, place, place, count, width, buffer)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wengert.compiler.machine.target import machine_target
-from wengert.compiler.routines.packed_products import Tiling
+from wengert.compiler.machine.target import has_wide_vectors, machine_target
+from wengert.compiler.products.tile import Tiling
 from wengert.compiler.routines.transposing import define_transpose
-from wengert.compiler.routines.wide_vectors import has_wide_vectors
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma

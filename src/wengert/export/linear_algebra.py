@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from wengert.compiler.functions.vector_functions import definitions
 from wengert.compiler.machine.target import vector_lanes
+from wengert.compiler.products.tile import sum_products
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import load_element, splat, store_element
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
@@ -109,13 +110,16 @@ def write_product(
 
     def write_block(i: Lanes, j: Lanes, lanes: int, columns: int) -> None:
         type = Type(f.element.kind, lanes)
-        sums = [Variable(code, type, 0.0) for _ in range(columns)]
-        with code.loop(0, k) as p:
-            x = a.get(i, p, lanes)
-            for q, total in enumerate(sums):
-                total.store(fma(x, splat(b.get(p, j + q), lanes), total.load()))
-        for q, total in enumerate(sums):
-            scaled = total.load() * splat(alpha, lanes)
+        sums = sum_products(
+            code,
+            type,
+            [[0.0]] * columns,
+            k,
+            lambda p: (splat(b.get(p, j + q), lanes) for q in range(columns)),
+            lambda p: [a.get(i, p, lanes)],
+        )
+        for q, (total,) in enumerate(sums):
+            scaled = total * splat(alpha, lanes)
             with code.when(beta.ne(0.0)):
                 c.put(i, j + q, scaled + c.get(i, j + q, lanes) * splat(beta, lanes))
             with code.when(beta.eq(0.0)):

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.compiler.forms.lowering import expansion, lowering
 from wengert.compiler.forms.matrices import is_matrix_transpose
-from wengert.compiler.forms.product_sums import PRODUCT_SUM
+from wengert.compiler.products.product import PRODUCT_SUM
 from wengert.compiler.products.routine import MATMUL, MATMUL_SUM
 from wengert.core import machine
 from wengert.graph.costs import flops, product_flops

@@ -14,9 +14,23 @@ from typing import NamedTuple
 from wengert.compiler.forms.matrices import is_gram, is_matrix_transpose
 from wengert.compiler.forms.strides import contiguous_strides, matrix_stride
 from wengert.compiler.simd.types import Type
+from wengert.core.definition import Definition
+from wengert.core.primitive import Primitive
 from wengert.graph.ir import Node, Operation
 
 Strides = tuple[int, ...]
+
+PRODUCT_SUM = Primitive(
+    Definition(
+        name="product_sum",
+        impl=lambda initial, x, y: initial + x @ y,
+        kind="nondifferentiable",
+        inputs=("initial", "x", "y"),
+        spec=lambda initial, x, y: initial,
+        reason="a compiled program has it where no derivative is asked for",
+    )
+)
+"""`initial + x @ y`, of the shape and dtype of `initial`; the sums of the product begin with it."""
 
 
 class Product(NamedTuple):

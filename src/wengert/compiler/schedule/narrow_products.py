@@ -1,7 +1,7 @@
 """Products with a tall, narrow matrix, written out as sums in a loop over its rows.
 
-A regression has two: the linear predictors `z = x @ w`, and the gradient `x.T @ r`, where r is computed from z element
-by element. In one loop over rows each row is read once, z and r stay in registers, and the gradient is a reduction.
+Where a program has two of them, such as `z = x @ w` and `x.T @ r`, and r is computed from z element by element, each
+row is read once: z and r stay in registers, and the second product is a reduction.
 """
 
 from __future__ import annotations

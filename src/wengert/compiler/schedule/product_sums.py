@@ -13,10 +13,9 @@ from collections.abc import Mapping
 from typing import TypeGuard
 
 from wengert.compiler.forms.classify import Form, form_of
-from wengert.compiler.forms.product_sums import PRODUCT_SUM
 from wengert.compiler.forms.strides import is_summand, layout_of
 from wengert.compiler.products.order import piece_length
-from wengert.compiler.products.product import product_of
+from wengert.compiler.products.product import PRODUCT_SUM, product_of
 from wengert.compiler.products.routine import plan
 from wengert.core import machine
 from wengert.graph.graph import Graph

@@ -217,7 +217,7 @@ BOUNDS = {
     "compiler/machine/target": {"vector_bytes() == 64"},  # AVX-512
     "compiler/products/tile": {"vector_registers() > 16"},  # AVX-512
     "compiler/routines/selection": {"min(now.bits_of_first_selected_digit, 16)"},  # the end of a field
-    "compiler/routines/transposing": {"min(vector_bytes(), 32)"},  # the vectors that are exchanged in registers
+    "compiler/products/transposing": {"min(vector_bytes(), 32)"},  # the vectors that are exchanged in registers
     "compiler/schedule/schedule": {  # the end of a count that may grow exponentially
         "min(inner + operation_cost(node), 1 << 20)",
         "min(inner * node.size + lowering_of(node, MatrixFunction).flops(node), 1 << 20)",

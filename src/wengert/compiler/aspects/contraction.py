@@ -59,9 +59,9 @@ def vector_product(x: Any, y: Any, may_stay: bool = False) -> Any:
     *_, m, k = x.shape
     dtype = np.result_type(x.dtype, y.dtype)
     if dtype.kind == "i" or m * k <= most_terms(dtype, x) or is_tall(m, k):
-        return sum_(multiply(x, y), -1)
+        return write_out(x, y)
     if is_tall(k, m) and is_matrix_transpose(x.node):
-        return sum_(multiply(Symbol(x.node.args[0]), expand_dims(y, -1)), -2)
+        return write_out(x, y, is_over_rows=True)
     if x.ndim > 2:
         return reshape(vector_product(reshape(x, (math.prod(x.shape[:-1]), k)), y), x.shape[:-1])
     if may_stay and x.dtype == y.dtype:
@@ -76,10 +76,9 @@ def product(x: Any, y: Any, may_stay: bool = False) -> Any:
     if not k:
         return np.zeros((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), m, n), dtype)
     if dtype.kind == "i" or m * k * n <= most_terms(dtype, x, y) or is_tall(m, max(k, n)):
-        return sum_(multiply(expand_dims(x, -1), expand_dims(y, -3)), -2)
+        return write_out(x, y)
     if is_tall(k, max(m, n)) and is_matrix_transpose(x.node):
-        tall = Symbol(x.node.args[0])
-        return sum_(multiply(expand_dims(tall, -1), expand_dims(y, -2)), -3)
+        return write_out(x, y, is_over_rows=True)
     if y.ndim == 2 and x.ndim > 2:
         rows = reshape(x, (math.prod(x.shape[:-1]), k))
         return reshape(product(rows, y), (*x.shape[:-1], n))
@@ -90,6 +89,16 @@ def product(x: Any, y: Any, may_stay: bool = False) -> Any:
     if not uniform:
         x, y = broadcast_to(x, (*stack_shape, m, k)), broadcast_to(y, (*stack_shape, k, n))
     return ops.matmul(astype(x, dtype, copy=False), astype(y, dtype, copy=False))
+
+
+def write_out(x: Any, y: Any, is_over_rows: bool = False) -> Any:
+    """A product as multiplications and a sum: along rows of x, or over those of its transpose, one after the other."""
+    if is_over_rows:
+        tall = Symbol(x.node.args[0]) if is_matrix_transpose(x.node) else x.swapaxes(-1, -2)
+        if y.ndim == 1:
+            return sum_(multiply(tall, expand_dims(y, -1)), -2)
+        return sum_(multiply(expand_dims(tall, -1), expand_dims(y, -2)), -3)
+    return sum_(multiply(x, y), -1) if y.ndim == 1 else sum_(multiply(expand_dims(x, -1), expand_dims(y, -3)), -2)
 
 
 def most_terms(dtype: np.dtype, *operands: Any) -> int:

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from wengert.compiler.products.product import Product
 from wengert.compiler.products.tile import Place, TileFunction, Tiling, smaller
 from wengert.compiler.simd.lanes import Code, Lanes
-from wengert.compiler.simd.transposes import exchange_blocks
 from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.core import machine
 
@@ -71,29 +70,16 @@ class PanelFunction(Tiling):
             source = self.at(y, column * across + start * down)
             target = self.at(copy, start * (sizes.panels * self.width) + column * sizes.terms)
             is_whole = count.eq(self.width)
-            with code.when(is_whole):
-                (self.write_transposed if self.is_transposed else self.write_rows)(code, source, target, terms, sizes)
             with code.when(~is_whole):
                 code.clear(target, terms * (self.width * self.element.align))
-                with code.loop(0, terms) as p, code.loop(0, count) as q:
-                    value = self.read(source, p * down + q * across, self.element)
-                    self.store(value, target, p * self.width + q)
-
-    def write_rows(self, code: Code, source: Lanes, target: Lanes, terms: Lanes, sizes: Sizes) -> None:
-        """Copy neighbouring columns, term by term."""
-        with code.loop(0, terms) as p:
-            for q in range(0, self.width, self.lanes):
-                self.store(self.read(source, p * sizes.y_stride + q, self.vector), target, p * self.width + q)
-
-    def write_transposed(self, code: Code, source: Lanes, target: Lanes, terms: Lanes, sizes: Sizes) -> None:
-        """Transpose columns in squares of lanes; the terms that are left one by one."""
-        whole = terms & -self.lanes
-        with code.loop(0, whole, self.lanes) as p, code.loop(0, self.width, self.lanes) as q:
-            columns = [self.read(source, (q + i) * sizes.y_stride + p, self.vector) for i in range(self.lanes)]
-            for i, row in enumerate(exchange_blocks(columns)):
-                self.store(row, target, (p + i) * self.width + q)
-        with code.loop(whole, terms) as p, code.loop(0, self.width) as q:
-            self.store(self.read(source, q * sizes.y_stride + p, self.element), target, p * self.width + q)
+            if self.is_transposed:
+                self.transpose(target, self.width, source, across, count, terms)
+            else:
+                with code.when(is_whole), code.loop(0, terms) as p:
+                    for q in range(0, self.width, self.lanes):
+                        self.store(self.read(source, p * down + q, self.vector), target, p * self.width + q)
+                with code.when(~is_whole), code.loop(0, terms) as p, code.loop(0, count) as q:
+                    self.store(self.read(source, p * down + q, self.element), target, p * self.width + q)
 
 
 class PackedFunction(Tiling):

@@ -21,6 +21,7 @@ from wengert.compiler.products.packed import PackedFunction, PanelFunction, pack
 from wengert.compiler.products.policy import decide
 from wengert.compiler.products.product import Product, Stack, Strides, product_of
 from wengert.compiler.products.tile import Tiling, smaller
+from wengert.compiler.products.transposing import define_transpose
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.compiler.threads.pool import read_part
@@ -127,6 +128,8 @@ def write_packed(call: RoutineCall, found: Plan, pointers: Sequence[Lanes]) -> N
     call.name = f"product ({found.decisions})"
     for tile in function.tiles:
         call.define(tile.name, tile.parameters, tile.write, "noinline")
+    if product.is_y_transposed:
+        define_transpose(call, product.element)
     call.define_part(panels.name, panels.write)
     call.define_part(function.name, function.write)
     sizes = call.code.numbers(I64, sizes_of(product, found.decisions.chunk))

@@ -76,6 +76,14 @@ class Elements:
         """Neighbouring elements."""
         store_element(value, self.at(pointer, index), self.element.align)
 
+    def transpose(
+        self, target: Lanes, target_step: Lanes | int, source: Lanes, source_step: Lanes | int, *shape: Lanes | int
+    ) -> None:
+        """Write the transpose of so many rows and columns of the source, by a function that was defined."""
+        code = target.code
+        sizes = [code.lift(size, I64).typed for size in (*shape, target_step, source_step)]
+        code.do(f"call void @wengert.transpose.i{self.element.bits}({', '.join([target.typed, source.typed, *sizes])})")
+
 
 class Tiling(Elements):
     """Tiles of products with a packed operand, and panels, which are two vectors wide."""

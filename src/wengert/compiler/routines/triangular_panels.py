@@ -9,11 +9,10 @@ import numpy as np
 
 from wengert.compiler.machine.target import has_wide_vectors, machine_target
 from wengert.compiler.products.tile import Tiling
-from wengert.compiler.routines.transposing import define_transpose
+from wengert.compiler.products.transposing import define_transpose
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma
-from wengert.compiler.simd.types import I64
 from wengert.core import machine
 
 if TYPE_CHECKING:
@@ -48,15 +47,7 @@ class TriangularPanels(Tiling):
 
     def define_transpose(self, p: MatrixProblem) -> None:
         """Define the function of `transpose`."""
-        self.names["transpose"] = define_transpose(p.inner, p.element.moved)
-
-    def transpose(
-        self, target: Lanes, target_step: Lanes | int, source: Lanes, source_step: Lanes | int, *shape: Lanes | int
-    ) -> None:
-        """Write the transpose of so many rows and columns of the source."""
-        code = target.code
-        sizes = [code.lift(size, I64) for size in (*shape, target_step, source_step)]
-        code.do(f"call void @{self.names['transpose']}({', '.join(a.typed for a in (target, source, *sizes))})")
+        define_transpose(p.inner, self.element)
 
     def solve_panel(self, code: Code, panel: Lanes, triangle: Lanes) -> None:
         """Replace the columns of a panel by the solution, a few at once: a lane is a row of the matrix."""

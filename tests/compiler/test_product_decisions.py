@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.machine.target import has_wide_vectors
+from wengert.compiler.machine.target import has_wide_vectors, vector_lanes
 from wengert.compiler.products import routine
 from wengert.compiler.products.decisions import Decisions, refuse
 from wengert.compiler.products.order import Order, is_large, order_of
@@ -23,7 +23,8 @@ def draw(rng, product, order):
     while True:
         tile = (0, 0) if rng.random() < 0.4 else tuple(map(int, rng.integers(1, 9, 2)))
         chunk = int(rng.choice([0, 1, 3, 16, 200]))
-        found = Decisions(rng.random() < 0.1, not any(tile), tile, chunk, int(rng.integers(1, 9)))
+        grain = int(rng.choice([1, 2, 3, 8, 16, 32]))
+        found = Decisions(rng.random() < 0.1, not any(tile), tile, chunk, grain)
         if refuse(product, order, found) is None:
             return found
 
@@ -72,7 +73,9 @@ def test_some_are_refused():
     assert refuse(product, LANES, Decisions(packed=True, chunk=16))
     assert refuse(product, LIBRARY, Decisions(tile=(4, 2)))
     assert refuse(product._replace(kind="c128"), TERMS, Decisions(packed=True, chunk=16))
-    assert refuse(product._replace(m=1), TERMS, Decisions(chunk=8)) is None
+    row, lanes = product._replace(m=1), vector_lanes(8)
+    assert refuse(row, TERMS, Decisions(chunk=8, grain=lanes)) is None
+    assert lanes == 1 or refuse(row, TERMS, Decisions(chunk=8, grain=lanes + 1))
 
 
 def test_tiles_have_the_sums_that_fit_in_registers():

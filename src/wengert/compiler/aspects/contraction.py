@@ -98,7 +98,9 @@ def write_out(x: Any, y: Any, is_over_rows: bool = False) -> Any:
         if y.ndim == 1:
             return sum_(multiply(tall, expand_dims(y, -1)), -2)
         return sum_(multiply(expand_dims(tall, -1), expand_dims(y, -2)), -3)
-    return sum_(multiply(x, y), -1) if y.ndim == 1 else sum_(multiply(expand_dims(x, -1), expand_dims(y, -3)), -2)
+    if y.ndim == 1:
+        return sum_(multiply(x, y), -1)
+    return sum_(multiply(expand_dims(x, -1), y if y.ndim == 2 else expand_dims(y, -3)), -2)
 
 
 def most_terms(dtype: np.dtype, *operands: Any) -> int:

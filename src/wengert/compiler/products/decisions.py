@@ -6,7 +6,7 @@
 | `packed` | panels of the right operand are copied first | terms are added in order, in several rows and columns |
 | `tile` | the rows, and the vectors of columns, whose sums are in registers together | it is neither |
 | `chunk` | the terms after which sums are stored, and read again | terms are added in order: packed, or one row |
-| `grain` | the rows that the parts for threads are multiples of; columns if there is one row | it is not the library |
+| `grain` | the rows that the parts for threads are multiples of; columns if there is one row | whole vectors of a row |
 
 `refuse` says so in code; `policy.py` says which of them pay.
 """
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from wengert.compiler.machine.target import vector_registers
+from wengert.compiler.machine.target import vector_lanes, vector_registers
 from wengert.compiler.products.order import Order
 from wengert.compiler.products.product import Product
 
@@ -51,6 +51,8 @@ def refuse(product: Product, order: Order, new: Decisions) -> str | None:
         return None if new.chunk and is_matrix and not all(new.tile) else "only matrices of real numbers are packed"
     if bool(new.chunk) != (is_row and order.kind == "terms"):
         return "sums of several rows stay in registers, and a row is read in chunks"
+    if new.chunk and new.grain % vector_lanes(product.element.align):
+        return "parts of a row would end inside a vector, to which two threads would add"
     rows, vectors = new.tile
     if not is_row and not (1 <= rows <= product.m and vectors >= 1 and rows * vectors <= vector_registers()):
         return "a tile has more rows than the result, or more sums than there are registers"

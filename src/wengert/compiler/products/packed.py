@@ -76,8 +76,8 @@ class PanelFunction(Tiling):
                 self.transpose(target, self.width, source, across, count, terms)
             else:
                 with code.when(is_whole), code.loop(0, terms) as p:
-                    for q in range(0, self.width, self.lanes):
-                        self.store(self.read(source, p * down + q, self.vector), target, p * self.width + q)
+                    for first in range(0, self.width, self.lanes):
+                        self.store(self.read(source, p * down + first, self.vector), target, p * self.width + first)
                 with code.when(~is_whole), code.loop(0, terms) as p, code.loop(0, count) as q:
                     self.store(self.read(source, p * down + q, self.element), target, p * self.width + q)
 

@@ -30,7 +30,8 @@ def in_narrow_rows(graph: Graph) -> tuple[tuple[int, ...], Graph] | None:
     for node in graph.operations:
         args = [new.get(a, a) for a in node.args]
         if node in products and (is_by_rows(node) and node.shape[0] == m or is_over_rows(node, m)):
-            new[node] = write_out(*map(Symbol, args), is_over_rows(node, m)).node
+            x, y = map(Symbol, args)
+            new[node] = write_out(x, y, is_over_rows(node, m)).node
         elif any(x is not y for x, y in zip(args, node.args, strict=True)):
             new[node] = node.with_args(args)
     found = graph.with_outputs([new.get(node, node) for node in graph.outputs])

@@ -18,8 +18,8 @@ LAYERS = [
     "export", "explain", "compat",
 ]  # fmt: skip
 COMPILER = [
-    "machine", "simd", "threads", "forms", "functions", "small_matrices", "routines", "aspects", "schedule", "nests",
-    "kernels", "program", "entry", "targets", "call",
+    "machine", "simd", "threads", "forms", "functions", "small_matrices", "products", "routines", "aspects",
+    "schedule", "nests", "kernels", "program", "entry", "targets", "call",
 ]  # fmt: skip
 """The folders of the compiler, in the same order."""
 ROOT = {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.routines.wide_vectors import has_wide_vectors
+from wengert.compiler.machine.target import has_wide_vectors
 from wengert.compiler.threads.pool import LIMITS
 from wengert.core.primitive import TABLE, plain_impl
 

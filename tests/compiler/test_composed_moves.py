@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.forms.composed_moves import compose_moves
+from wengert.compiler.forms.moves import compose_moves
 from wengert.core import machine
 from wengert.ops.indexing.subscripts import gather
 

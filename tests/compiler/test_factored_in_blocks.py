@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.compiler.machine.target import has_wide_vectors
 from wengert.compiler.routines.triangular_panels import is_factored_in_blocks
-from wengert.compiler.routines.wide_vectors import has_wide_vectors
 from wengert.compiler.threads.pool import LIMITS
 from wengert.core import machine
 from wengert.core.primitive import TABLE

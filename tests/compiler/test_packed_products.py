@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.routines.packed_products import PackedProduct
-from wengert.compiler.routines.wide_vectors import has_wide_vectors
+from wengert.compiler.machine.target import has_wide_vectors
+from wengert.compiler.products.order import order_of
+from wengert.compiler.products.product import Product
 from wengert.core import machine
 
 SIZES = [(6, 5, 32), (13, 70, 33), (20, 40, 18), (50, 64, 7), (25, 131, 47), (12, 3, 100)]
@@ -51,7 +52,7 @@ def test_products_agree_with_numpy(m, k, n, forms, dtype):
     multiply = product_of(forms)
     f = wg.compile(multiply)
     assert_close(f(x, y), multiply(x.astype(float), y.astype(float)), k, dtype)
-    expected = "packed product" if has_wide_vectors() else "gemm"
+    expected = "product (packed" if has_wide_vectors() else "gemm"
     assert f.report(x, y).routines[0].startswith(expected)
 
 
@@ -104,10 +105,10 @@ def test_gradients_of_a_product():
         assert_close(found, expected, 70, float)
 
 
-def test_which_products_are_native():
-    is_native = lambda kind, m, n, k: PackedProduct(kind, m, n, k, False, False, k, n).is_native
-    assert is_native("f32", 1024, 128, 512) == has_wide_vectors()
+def test_which_products_are_packed():
+    order = lambda kind, m, n, k: order_of(Product(kind, m, n, k, False, False, k, n), is_in_loop=False).kind
+    assert order("f32", 1024, 128, 512) == ("terms" if has_wide_vectors() else "library")
     with machine.using(min_multiplications_of_packed_product=1 << 20):
-        assert not is_native("f32", 10, 10, 10)
-    assert not is_native("f64", 4000, 4000, 4000)
-    assert not is_native("c128", 256, 256, 256)
+        assert order("f64", 10, 10, 10) == "library"
+    assert order("f64", 4000, 4000, 4000) == "library"
+    assert order("c128", 256, 256, 256) == "library"

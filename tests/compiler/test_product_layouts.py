@@ -128,6 +128,7 @@ def test_long_sums(m, n, k, dtype):
     x, y = random(k, m, dtype=dtype), random(k, n, dtype=dtype)
     close(f(x, y), x.T, y)
     close(wg.compile(lambda x, y: x @ y)(x.T.copy(), y), x.T, y)
+    close(wg.compile(lambda x, y: x @ y.T)(x.T.copy(), y.T.copy()), x.T, y)
 
 
 @pytest.mark.parametrize("shapes", [((0, 5), (5, 3)), ((4, 0), (0, 3)), ((4, 5), (5, 0)), ((3, 0, 5), (3, 5, 2))])

@@ -7,8 +7,10 @@ import pytest
 
 import wengert as wg
 from wengert.compiler.machine.target import vector_lanes
-from wengert.compiler.routines.small_products import SmallProduct
-from wengert.compiler.routines.vector_products import VectorProduct
+from wengert.compiler.products.in_place import ProductFunction
+from wengert.compiler.products.order import order_of
+from wengert.compiler.products.policy import decide
+from wengert.compiler.products.product import Product
 from wengert.compiler.simd.lanes import Code
 
 SIZES = [(16, 64, 64), (7, 13, 21), (33, 5, 37), (3, 64, 48), (17, 32, 129), (32, 4, 32), (5, 128, 40), (1, 50, 9)]
@@ -61,8 +63,8 @@ def test_products_of_few_terms_have_functions_of_their_own():
     """Kernels would read columns with strides, and fold lanes for each element; very few terms are unrolled."""
     loop = lambda step: lambda x: wg.scan(lambda x, _: (step(x), None), x, length=3)[0]
     report = lambda n, *shape: wg.compile(loop(lambda x: np.tanh(np.ones((n, n)) @ x))).report(np.ones(shape))
-    assert [name.split(":")[0] for name in report(20, 20).routines] == ["gemv"]
-    assert [name.split(":")[0] for name in report(4, 4, 4).routines] == ["product"]
+    assert [name.split(" (")[0] for name in report(20, 20).routines] == ["product"]
+    assert [name.split(" (")[0] for name in report(4, 4, 4).routines] == ["product"]
     assert not report(5, 5).routines
     assert not report(3, 3, 3).routines
     assert not report(4, 100, 4, 4).routines  # of a stack: lanes are neighbouring matrices
@@ -82,9 +84,10 @@ def test_a_vector_times_a_narrow_matrix(m, k, dtype):
 
 def test_a_narrow_result_has_several_sums_for_each_vector():
     """Those of one vector would wait for each other, and the columns of the last one would be sums of their own."""
-    product = VectorProduct("f64", vector_lanes(8) + 2, 50, True, vector_lanes(8) + 2)
-    code = Code()
-    product.write(code)
+    n = vector_lanes(8) + 2
+    product = Product("f64", 1, n, 50, False, False, 50, n)
+    order, code = order_of(product, False), Code()
+    ProductFunction(product, order, decide(product, order, False)).write(code)
     sums = [
         line for line in code.lines if f"<{vector_lanes(8)} x double>" in line and ("fma" in line or "fadd" in line)
     ]
@@ -95,25 +98,29 @@ def test_a_narrow_result_has_several_sums_for_each_vector():
 @pytest.mark.parametrize(
     ("sizes", "forms", "in_loops", "elsewhere"),
     [
-        ((16, 64, 64), "NN", True, True),
-        ((16, 64, 64), "TN", True, True),
-        ((1000, 1000, 1000), "NN", False, False),
-        ((1, 200_000, 1), "NN", False, False),
-        ((16, 2, 64), "NN", False, False),
-        ((16, 2_000, 64), "NN", True, True),  # few rows, for which the right operand is read
-        ((17, 1_000, 64), "NN", False, False),
-        ((16, 64, 65), "NT", False, False),
-        ((16, 64, 64), "TT", False, False),
-        ((100, 5, 50), "NN", True, False),  # the lanes would be partly empty
-        ((100_000, 20, 20), "NN", True, True),
-        ((5, 5, 5), "NT", True, True),  # a call of BLAS takes longer than empty lanes
+        ((16, 64, 64), "NN", "terms", "terms"),
+        ((16, 64, 64), "TN", "terms", "terms"),
+        ((16, 64, 64), "NT", "lanes", "lanes"),
+        ((1000, 1000, 2000), "NN", "library", "library"),
+        ((30, 1, 2_000), "NN", "lanes", "lanes"),
+        ((30, 1, 2_000), "TN", "terms", "terms"),
+        ((1, 9, 50), "NN", "sums", "sums"),
+        ((16, 2, 64), "NN", "library", "library"),
+        ((64, 64, 4_000), "NN", "pieces", "pieces"),
+        ((16, 2_000, 64), "NN", "terms", "terms"),  # few rows, for which the right operand is read
+        ((17, 1_000, 50), "NN", "library", "library"),
+        ((16, 64, 65), "NT", "library", "library"),
+        ((16, 64, 64), "TT", "library", "library"),
+        ((100, 5, 50), "NN", "terms", "library"),  # the lanes would be partly empty
+        ((100_000, 20, 20), "NN", "terms", "terms"),
+        ((5, 5, 5), "NT", "terms", "terms"),  # a call of BLAS takes longer than empty lanes
     ],
 )
-def test_which_products_are_native(sizes, forms, in_loops, elsewhere):
+def test_orders_of_additions(sizes, forms, in_loops, elsewhere):
     (m, n, k), (x, y) = sizes, [form == "T" for form in forms]
-    product = SmallProduct("f64", m, n, k, x, y, m if x else k, k if y else n)
-    assert product.is_native(is_in_loop=True) is in_loops
-    assert product.is_native(is_in_loop=False) is elsewhere
+    product = Product("f64", m, n, k, x, y, m if x else k, k if y else n)
+    assert order_of(product, is_in_loop=True).kind == in_loops
+    assert order_of(product, is_in_loop=False).kind == elsewhere
 
 
 def test_stacks_of_products():

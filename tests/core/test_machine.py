@@ -215,8 +215,8 @@ BOUNDS = {
     "compiler/__init__": {"sys.maxsize < 2 ** 32"},  # the system
     "compiler/call/captures": {"len(text) <= 60"},  # a message
     "compiler/machine/target": {"vector_bytes() == 64"},  # AVX-512
-    "compiler/routines/packed_products": {"vector_registers() > 16"},  # AVX-512
-    "compiler/routines/transposing": {"min(vector_bytes(), 32)"},  # the vectors that are exchanged in registers
+    "compiler/products/tile": {"vector_registers() > 16"},  # AVX-512
+    "compiler/products/transposing": {"min(vector_bytes(), 32)"},  # the vectors that are exchanged in registers
     "compiler/schedule/schedule": {  # the end of a count that may grow exponentially
         "min(inner + operation_cost(node), 1 << 20)",
         "min(inner * node.size + lowering_of(node, MatrixFunction).flops(node), 1 << 20)",

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from wengert.compiler.functions.vector_functions import definitions
 from wengert.compiler.machine.target import vector_lanes
+from wengert.compiler.products.tile import sum_products
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import load_element, splat, store_element
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
@@ -109,13 +110,16 @@ def write_product(
 
     def write_block(i: Lanes, j: Lanes, lanes: int, columns: int) -> None:
         type = Type(f.element.kind, lanes)
-        sums = [Variable(code, type, 0.0) for _ in range(columns)]
-        with code.loop(0, k) as p:
-            x = a.get(i, p, lanes)
-            for q, total in enumerate(sums):
-                total.store(fma(x, splat(b.get(p, j + q), lanes), total.load()))
-        for q, total in enumerate(sums):
-            scaled = total.load() * splat(alpha, lanes)
+        sums = sum_products(
+            code,
+            type,
+            [[0.0]] * columns,
+            k,
+            lambda p: (splat(b.get(p, j + q), lanes) for q in range(columns)),
+            lambda p: [a.get(i, p, lanes)],
+        )
+        for q, (total,) in enumerate(sums):
+            scaled = total * splat(alpha, lanes)
             with code.when(beta.ne(0.0)):
                 c.put(i, j + q, scaled + c.get(i, j + q, lanes) * splat(beta, lanes))
             with code.when(beta.eq(0.0)):
@@ -146,18 +150,6 @@ def write_syrk(f: Function) -> None:
     a = f.matrix().where_transposed(is_transposed)
     beta, c = f.number(), f.matrix()
     write_product(f, a, a.transposed, c, (n, n, k), alpha, beta)
-
-
-def write_symm(f: Function) -> None:
-    """C = alpha A B + beta C, or B A, with a symmetric matrix A, both halves of which `syrk` has written."""
-    is_left = f.has_letter("L")
-    f.pointer()  # which half
-    m, n, alpha = f.size(), f.size(), f.number()
-    a, b, beta, c = f.matrix(), f.matrix(), f.number(), f.matrix()
-    with f.code.when(is_left):
-        write_product(f, a, b, c, (m, n, m), alpha, beta)
-    with f.code.when(~is_left):
-        write_product(f, b, a, c, (m, n, n), alpha, beta)
 
 
 # Triangular systems
@@ -356,7 +348,6 @@ def sort_vectors(f: Function, values: Lanes, vectors: Matrix, n: Lanes) -> None:
 WRITERS: dict[str, tuple[str, Callable[[Function], None]]] = {
     "gemm": ("sdcz", write_gemm),
     "syrk": ("sdcz", write_syrk),
-    "symm": ("sdcz", write_symm),
     "trsm": ("sd", write_trsm),
     "trsv": ("sd", write_trsv),
     "trmm": ("sd", write_trmm),

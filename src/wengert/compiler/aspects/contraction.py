@@ -9,10 +9,8 @@ import numpy as np
 
 from wengert.compiler.forms.lowering import expansion, lowering
 from wengert.compiler.forms.matrices import is_matrix_transpose
-from wengert.compiler.forms.product_sums import PRODUCT_SUM
-from wengert.compiler.forms.symmetric_products import SYMMETRIC_PRODUCT, TRIANGLE
-from wengert.compiler.routines.gram_products import SYMMETRIC_BY_BLAS, TRIANGLE_BY_BLAS
-from wengert.compiler.routines.products import MATMUL, MATMUL_SUM
+from wengert.compiler.products.product import PRODUCT_SUM
+from wengert.compiler.products.routine import MATMUL, MATMUL_SUM
 from wengert.core import machine
 from wengert.graph.costs import flops, product_flops
 from wengert.modes.symbolic import Symbol
@@ -26,11 +24,7 @@ from wengert.ops.shape.reshaping import broadcast_to, expand_dims, reshape, tran
 
 lowering.enter(MATMUL, ops.matmul)
 lowering.enter(MATMUL_SUM, PRODUCT_SUM)
-lowering.enter(TRIANGLE_BY_BLAS, TRIANGLE)
-lowering.enter(SYMMETRIC_BY_BLAS, SYMMETRIC_PRODUCT)
 flops.enter(lambda node: product_flops(node) * node.size * node.args[1].shape[-1], PRODUCT_SUM)
-flops.enter(lambda node: product_flops(node) // 2 * node.size * node.args[0].shape[-1], TRIANGLE)
-flops.enter(lambda node: product_flops(node) * node.size * node.args[0].shape[-1], SYMMETRIC_PRODUCT)
 
 
 @expansion(ops._cross)
@@ -65,9 +59,9 @@ def vector_product(x: Any, y: Any, may_stay: bool = False) -> Any:
     *_, m, k = x.shape
     dtype = np.result_type(x.dtype, y.dtype)
     if dtype.kind == "i" or m * k <= most_terms(dtype, x) or is_tall(m, k):
-        return sum_(multiply(x, y), -1)
+        return write_out(x, y)
     if is_tall(k, m) and is_matrix_transpose(x.node):
-        return sum_(multiply(Symbol(x.node.args[0]), expand_dims(y, -1)), -2)
+        return write_out(x, y, is_over_rows=True)
     if x.ndim > 2:
         return reshape(vector_product(reshape(x, (math.prod(x.shape[:-1]), k)), y), x.shape[:-1])
     if may_stay and x.dtype == y.dtype:
@@ -82,10 +76,9 @@ def product(x: Any, y: Any, may_stay: bool = False) -> Any:
     if not k:
         return np.zeros((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), m, n), dtype)
     if dtype.kind == "i" or m * k * n <= most_terms(dtype, x, y) or is_tall(m, max(k, n)):
-        return sum_(multiply(expand_dims(x, -1), expand_dims(y, -3)), -2)
+        return write_out(x, y)
     if is_tall(k, max(m, n)) and is_matrix_transpose(x.node):
-        tall = Symbol(x.node.args[0])
-        return sum_(multiply(expand_dims(tall, -1), expand_dims(y, -2)), -3)
+        return write_out(x, y, is_over_rows=True)
     if y.ndim == 2 and x.ndim > 2:
         rows = reshape(x, (math.prod(x.shape[:-1]), k))
         return reshape(product(rows, y), (*x.shape[:-1], n))
@@ -96,6 +89,18 @@ def product(x: Any, y: Any, may_stay: bool = False) -> Any:
     if not uniform:
         x, y = broadcast_to(x, (*stack_shape, m, k)), broadcast_to(y, (*stack_shape, k, n))
     return ops.matmul(astype(x, dtype, copy=False), astype(y, dtype, copy=False))
+
+
+def write_out(x: Any, y: Any, is_over_rows: bool = False) -> Any:
+    """A product as multiplications and a sum: along rows of x, or over those of its transpose, one after the other."""
+    if is_over_rows:
+        tall = Symbol(x.node.args[0]) if is_matrix_transpose(x.node) else x.swapaxes(-1, -2)
+        if y.ndim == 1:
+            return sum_(multiply(tall, expand_dims(y, -1)), -2)
+        return sum_(multiply(expand_dims(tall, -1), expand_dims(y, -2)), -3)
+    if y.ndim == 1:
+        return sum_(multiply(x, y), -1)
+    return sum_(multiply(expand_dims(x, -1), y if y.ndim == 2 else expand_dims(y, -3)), -2)
 
 
 def most_terms(dtype: np.dtype, *operands: Any) -> int:

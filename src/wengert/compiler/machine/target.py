@@ -158,6 +158,15 @@ def vector_lanes(nbytes: int) -> int:
     return max(vector_bytes() // nbytes, 1)
 
 
+def has_wide_vectors() -> bool:
+    """Whether the processor has fused multiply-adds, and vectors so wide that native code is as fast as BLAS.
+
+    The processor decides, not `vector_bytes` of the machine record: BLAS adds in another order, and products without
+    fused multiply-adds are rounded twice.
+    """
+    return machine_target().vector_bytes >= machine.current.min_processor_vector_bytes
+
+
 def sum_lanes(nbytes: int) -> int:
     """The number of elements of so many bytes that are added up side by side, a power of two.
 

@@ -8,14 +8,13 @@ from wengert.compiler.aspects.running_reductions import reduce_in_one_read
 from wengert.compiler.aspects.softmax import share_exponentials
 from wengert.compiler.forms.attention import block_attention
 from wengert.compiler.forms.columns import stack_columns
-from wengert.compiler.forms.composed_moves import compose_moves
 from wengert.compiler.forms.device_products import replace_products
 from wengert.compiler.forms.expand import expand
 from wengert.compiler.forms.factors import drop_factors
 from wengert.compiler.forms.inline import inline_calls
 from wengert.compiler.forms.iterations import iterate_elements
 from wengert.compiler.forms.library_operations import device_expansion
-from wengert.compiler.forms.rolled_products import roll_factors
+from wengert.compiler.forms.moves import compose_moves, roll_factors
 from wengert.compiler.forms.selected_values import select_values
 from wengert.compiler.forms.sorted_values import sort_values
 from wengert.compiler.forms.written_loops import write_out_loops

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from wengert.compiler.machine.tables import Table
 from wengert.compiler.simd.lanes import Code, Lanes
-from wengert.compiler.simd.types import I64, PTR, Number, Type
+from wengert.compiler.simd.types import PTR, Number, Type
 from wengert.compiler.threads.pool import share_work
 from wengert.core import machine
 from wengert.core.blas import blas
@@ -134,9 +134,3 @@ class RoutineCall:
             return
         self.shared.uses_threads = True
         share_work(code, name, table, extent, grain, work)
-
-
-def read_part(code: Code, count: int) -> tuple[list[Lanes], Lanes, Lanes]:
-    """So many addresses of the table of a function of a part, and the bounds of the part."""
-    table, begin, end = Lanes(code, "%table", PTR), Lanes(code, "%begin", I64), Lanes(code, "%end", I64)
-    return [code.load(code.offset(table, i, PTR), PTR) for i in range(count)], begin, end

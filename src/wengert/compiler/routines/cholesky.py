@@ -2,7 +2,7 @@
 
 The matrix is stored by rows, and its lower triangle becomes L. The caller factors a block on the diagonal, as the upper
 triangle L^T, whose rows are vectors. The rows below it follow as a job of the one pool (`threads/pool.py`), in
-panels of as many rows as a tile of `packed_products.py` has columns: a panel is transposed, so that its rows are lanes,
+panels of as many rows as a tile of `products/tile.py` has columns: a panel is transposed, so that its rows are lanes,
 solved, and copied back. The products of these rows are then subtracted from the columns after the block, tile by tile,
 in the lower triangle alone.
 
@@ -15,13 +15,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wengert.compiler.machine.translation import FEW_PASSES
-from wengert.compiler.routines.call import read_part
-from wengert.compiler.routines.packed_products import smaller
+from wengert.compiler.products.tile import Place, smaller
 from wengert.compiler.routines.triangular_panels import TriangularPanels, block_columns
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
 from wengert.compiler.simd.types import I64, PTR, Type
+from wengert.compiler.threads.pool import read_part
 
 if TYPE_CHECKING:
     from wengert.compiler.routines.lapack import MatrixProblem
@@ -141,5 +141,5 @@ class BlockedFactorization(TriangularPanels):
             rows = self.at(matrix, (start + top) * n)
             with code.loop(0, top + count, self.width) as column:
                 factors = self.at(rows, first), n, count - 1, self.at(panels, column * self.block), self.block
-                target, width = self.at(rows, start + column), smaller(left - column, self.width)
-                self.tile.update(code, factors, target, n, count, width, buffer)
+                place, width = Place(self.at(rows, start + column), n), smaller(left - column, self.width)
+                self.tile.run(code, factors, place, place, count, width, buffer)

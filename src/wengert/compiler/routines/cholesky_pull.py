@@ -18,12 +18,12 @@ import numpy as np
 
 from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.machine.translation import FEW_PASSES
-from wengert.compiler.routines.call import read_part
+from wengert.compiler.products.tile import Place, smaller
 from wengert.compiler.routines.lapack import MatrixProblem, MatrixRoutine, are_factorable
-from wengert.compiler.routines.packed_products import smaller
 from wengert.compiler.routines.triangular_panels import TriangularPanels, block_columns
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR
+from wengert.compiler.threads.pool import read_part
 from wengert.graph.ir import Operation
 
 SQUARES = ("triangle", "transposed", "work", "solved")
@@ -215,7 +215,8 @@ class BlockedPull(TriangularPanels):
         with code.loop(begin, end, self.rows) as row, code.loop(0, columns, self.width) as column:
             count, width = smaller(rows - row, self.rows), smaller(columns - column, self.width)
             factors = self.at(x, row * x_stride), x_stride, count - 1, self.at(panels, column * terms), terms
-            self.tile.update(code, factors, self.at(target, row * stride + column), stride, count, width, buffer)
+            place = Place(self.at(target, row * stride + column), stride)
+            self.tile.run(code, factors, place, place, count, width, buffer)
 
 
 def solve_pull(p: MatrixProblem) -> None:

@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 from wengert.compiler.forms.lowering import Indexed, Routine, RoutineWork
 from wengert.compiler.machine.translation import FEW_PASSES
-from wengert.compiler.routines.call import RoutineCall, read_part
+from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.routines.searching import can_search, common_dtype, count_before, search_shape
 from wengert.compiler.simd.lane_operations import any_lane, gather_lanes, splat
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import BOOL, I64, PTR, Type
+from wengert.compiler.threads.pool import read_part
 from wengert.core import machine
 from wengert.graph.ir import Operation
 

@@ -2,7 +2,7 @@
 
 LAPACK's threads spin while those of other native code work, and gain little on matrices of some hundred rows. Here a
 block of columns is eliminated by the caller. The other columns follow as a job of the one pool (`threads/pool.py`),
-in groups of as many as a tile of `packed_products.py` has rows: each group exchanges its elements, solves the triangle
+in groups of as many as a tile of `products/tile.py` has rows: each group exchanges its elements, solves the triangle
 of the block, and subtracts the products of what it found with the multipliers below the triangle, which are copied
 into panels once for all groups.
 
@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 
 from wengert.compiler.machine.target import vector_registers
 from wengert.compiler.machine.translation import FEW_PASSES
-from wengert.compiler.routines.call import read_part
-from wengert.compiler.routines.packed_products import smaller
+from wengert.compiler.products.tile import Place, smaller
 from wengert.compiler.routines.triangular_panels import TriangularPanels, block_columns
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import fold_lanes, pick_lanes, splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
 from wengert.compiler.simd.types import I64, PTR, Type
+from wengert.compiler.threads.pool import read_part
 from wengert.core import machine
 
 if TYPE_CHECKING:
@@ -219,8 +219,8 @@ class Elimination(TriangularPanels):
             with code.loop(0, left, self.width) as row:
                 width = smaller(left - row, self.width)
                 factors = self.at(group, first), n, count - 1, self.at(panels, row * self.block), self.block
-                target = self.at(group, start + row)
-                self.tile.update(code, factors, target, n, count, width, buffer)
+                place = Place(self.at(group, start + row), n)
+                self.tile.run(code, factors, place, place, count, width, buffer)
 
     def solve_triangle(self, triangle: Lanes, columns: list[Lanes]) -> None:
         """Replace the rows of a block in columns by the solutions with the triangle of multipliers, in registers."""

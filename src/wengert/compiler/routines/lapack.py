@@ -19,8 +19,8 @@ import numpy as np
 
 from wengert.compiler.forms.lowering import Routine
 from wengert.compiler.forms.matrices import blas_letter
+from wengert.compiler.products.transposing import define_transpose
 from wengert.compiler.routines.call import RoutineCall
-from wengert.compiler.routines.transposing import define_transpose
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import BOOL, I64, PTR, Number, Type
 from wengert.core import machine

@@ -12,10 +12,11 @@ from contextlib import ExitStack
 from wengert.compiler.forms.classify import is_immediate
 from wengert.compiler.forms.lowering import SUPPORTED, Routine
 from wengert.compiler.machine.target import vector_lanes
-from wengert.compiler.routines.call import RoutineCall, read_part
+from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.routines.sorting import Rows
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, Type
+from wengert.compiler.threads.pool import read_part
 from wengert.core import machine
 from wengert.graph.ir import Operation
 

@@ -9,10 +9,11 @@ import numpy as np
 from wengert.compiler.forms.classify import is_immediate
 from wengert.compiler.forms.lowering import SUPPORTED, Indexed, Routine, RoutineWork
 from wengert.compiler.machine.translation import FEW_PASSES
-from wengert.compiler.routines.call import RoutineCall, read_part
+from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.simd.lane_operations import gather_lanes
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, Type
+from wengert.compiler.threads.pool import read_part
 from wengert.core import machine
 from wengert.graph.ir import Node, Operation
 

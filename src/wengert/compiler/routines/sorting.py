@@ -14,9 +14,10 @@ from typing import NamedTuple
 from wengert.compiler.forms.lowering import SUPPORTED, Indexed, Routine, RoutineWork
 from wengert.compiler.forms.sorted_values import is_for_library
 from wengert.compiler.machine.translation import FEW_PASSES
-from wengert.compiler.routines.call import RoutineCall, read_part
+from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, PTR, Type
+from wengert.compiler.threads.pool import read_part
 from wengert.core import machine
 from wengert.graph.ir import Operation
 

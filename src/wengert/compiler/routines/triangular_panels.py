@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wengert.compiler.machine.target import machine_target
-from wengert.compiler.routines.packed_products import TileWriter, Tiling, smaller
-from wengert.compiler.routines.transposing import define_transpose
-from wengert.compiler.routines.wide_vectors import has_wide_vectors
+from wengert.compiler.machine.target import has_wide_vectors, machine_target
+from wengert.compiler.products.tile import TileFunction, Tiling, smaller
+from wengert.compiler.products.transposing import define_transpose
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma
-from wengert.compiler.simd.types import I64
 from wengert.core import machine
 
 if TYPE_CHECKING:
@@ -48,12 +46,12 @@ class TriangularPanels(Tiling):
 
     def __init__(self, kind: str, name: str, parts: Sequence[str]):
         super().__init__(kind)
-        self.block, self.tile = block_columns(), TileWriter(kind, False, adds_last=True)
+        self.block, self.tile = block_columns(), TileFunction(kind, False, adds_last=True)
         self.names = {part: f"wengert.{name}.{part}.{kind}" for part in parts}
 
     def define_transpose(self, p: MatrixProblem) -> None:
         """Define the function of `transpose`."""
-        self.names["transpose"] = define_transpose(p.inner, p.element.moved)
+        define_transpose(p.inner, self.element)
 
     def define_tile(self, p: MatrixProblem) -> None:
         """Define the function that adds a tile of a product."""
@@ -72,14 +70,6 @@ class TriangularPanels(Tiling):
             code.clear(panel, terms * (self.width * self.element.align))
             with code.loop(0, terms) as k, code.loop(0, count) as q:
                 self.store(-self.read(source, k * stride + q, self.element), panel, k * self.width + q)
-
-    def transpose(
-        self, target: Lanes, target_step: Lanes | int, source: Lanes, source_step: Lanes | int, *shape: Lanes | int
-    ) -> None:
-        """Write the transpose of so many rows and columns of the source."""
-        code = target.code
-        sizes = [code.lift(size, I64) for size in (*shape, target_step, source_step)]
-        code.do(f"call void @{self.names['transpose']}({', '.join(a.typed for a in (target, source, *sizes))})")
 
     def solve_panel(self, code: Code, panel: Lanes, triangle: Lanes) -> None:
         """Replace the columns of a panel by the solution, a few at once: a lane is a row of the matrix."""

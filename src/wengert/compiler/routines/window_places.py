@@ -14,10 +14,11 @@ from itertools import product
 from wengert.compiler.forms.classify import is_immediate
 from wengert.compiler.forms.lowering import FLOATS, Routine
 from wengert.compiler.machine.target import vector_lanes
-from wengert.compiler.routines.call import RoutineCall, read_part
+from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.simd.lane_operations import pick_lanes
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, Type
+from wengert.compiler.threads.pool import read_part
 from wengert.core import machine
 from wengert.graph.ir import Operation
 from wengert.ops.signal.windows import Windows, are_disjoint, tile_size

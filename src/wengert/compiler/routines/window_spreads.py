@@ -13,10 +13,11 @@ import math
 from wengert.compiler.forms.classify import is_immediate
 from wengert.compiler.forms.lowering import FLOATS, Routine
 from wengert.compiler.machine.target import vector_lanes
-from wengert.compiler.routines.call import RoutineCall, read_part
+from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.routines.window_places import are_ranges, range_marks
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import Type
+from wengert.compiler.threads.pool import read_part
 from wengert.core import machine
 from wengert.graph.ir import Operation
 from wengert.ops.signal.windows import are_disjoint, tile_size

@@ -1,13 +1,14 @@
 """Products with a tall, narrow matrix, written out as sums in a loop over its rows.
 
-A regression has two: the linear predictors `z = x @ w`, and the gradient `x.T @ r`, where r is computed from z element
-by element. In one loop over rows each row is read once, z and r stay in registers, and the gradient is a reduction.
+Where a program has two of them, such as `z = x @ w` and `x.T @ r`, and r is computed from z element by element, each
+row is read once: z and r stay in registers, and the second product is a reduction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wengert.compiler.aspects.contraction import write_out
 from wengert.compiler.forms.classify import Form, form_of
 from wengert.core import machine
 from wengert.core.spec import Spec
@@ -15,9 +16,6 @@ from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a
 from wengert.modes.symbolic import Symbol
 from wengert.ops.contraction.products import matmul
-from wengert.ops.elementwise.arithmetic import multiply
-from wengert.ops.reductions.sums import sum as sum_
-from wengert.ops.shape.reshaping import expand_dims, transpose
 
 
 def in_narrow_rows(graph: Graph) -> tuple[tuple[int, ...], Graph] | None:
@@ -32,8 +30,8 @@ def in_narrow_rows(graph: Graph) -> tuple[tuple[int, ...], Graph] | None:
     for node in graph.operations:
         args = [new.get(a, a) for a in node.args]
         if node in products and (is_by_rows(node) and node.shape[0] == m or is_over_rows(node, m)):
-            x, y = args
-            new[node] = written_out(x, y, is_over_rows(node, m))
+            x, y = map(Symbol, args)
+            new[node] = write_out(x, y, is_over_rows(node, m)).node
         elif any(x is not y for x, y in zip(args, node.args, strict=True)):
             new[node] = node.with_args(args)
     found = graph.with_outputs([new.get(node, node) for node in graph.outputs])
@@ -59,17 +57,6 @@ def is_over_rows(node: Operation, m: int) -> bool:
     now, fewest = machine.current, 4 * node.shape[0]
     is_tall = node.args[0].shape[1] == m >= max(now.min_rows_of_narrow_product, fewest)
     return is_tall and node.size <= now.max_products_of_narrow_row
-
-
-def written_out(x: Node, y: Node, is_over_rows: bool) -> Node:
-    """A product as multiplications and a sum."""
-    a, b = Symbol(x), Symbol(y)
-    if is_over_rows:
-        a = transpose(a)
-        terms = multiply(expand_dims(a, 2), expand_dims(b, 1)) if y.ndim == 2 else multiply(a, expand_dims(b, 1))
-        return sum_(terms, 0).node
-    terms = multiply(expand_dims(a, 2), b) if y.ndim == 2 else multiply(a, b)
-    return sum_(terms, 1).node
 
 
 def lengths_in_memory(graph: Graph, m: int) -> Iterator[int]:

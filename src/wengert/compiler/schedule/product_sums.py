@@ -13,12 +13,10 @@ from collections.abc import Mapping
 from typing import TypeGuard
 
 from wengert.compiler.forms.classify import Form, form_of
-from wengert.compiler.forms.matrices import is_gram, is_matrix_transpose
-from wengert.compiler.forms.product_sums import PRODUCT_SUM
 from wengert.compiler.forms.strides import is_summand, layout_of
-from wengert.compiler.routines.long_products import piece_length
-from wengert.compiler.routines.small_products import SmallProduct
-from wengert.compiler.simd.types import Type
+from wengert.compiler.products.order import piece_length
+from wengert.compiler.products.product import PRODUCT_SUM, product_of
+from wengert.compiler.products.routine import plan
 from wengert.core import machine
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a, make_operation
@@ -107,7 +105,9 @@ class ProductAdder:
             return None if begun is None else self.view(make_operation(PRODUCT_SUM, [begun, *factors]))
         if self.form(product) is not Form.ROUTINE or initial in product.args:
             return None
-        if is_gram(product) or piece_length(product) is not None or not self.is_better(product, initial, is_kept):
+        stack = product_of(product)
+        is_in_pieces = stack.shape == () and piece_length(stack.product) is not None
+        if stack.product.is_gram or is_in_pieces or not self.is_better(product, initial, is_kept):
             return None
         return self.view(make_operation(PRODUCT_SUM, [initial, *product.args]))
 
@@ -116,22 +116,11 @@ class ProductAdder:
         base = initial.args[0] if is_a(initial, _reshape) else initial
         layout = layout_of(base, self.forms, {}, lambda node: False, is_summand)
         is_in_memory = layout is not None and self.form(layout.base) in IN_MEMORY
-        if not is_by_blas(product, self.is_in_loop):
+        if not plan(product, None, self.is_in_loop).decisions.library:
             most = machine.current.max_bytes_added_to_product
             return layout is not None and is_in_memory and (is_kept or layout.base.nbytes <= most)
         is_own = self.uses[initial] == self.uses[base] == 1
         return (is_own and self.form(base) in (Form.ROUTINE, Form.OUTPUT)) or (is_kept and (is_in_memory or is_own))
-
-
-def is_by_blas(product: Operation, is_in_loop: bool) -> bool:
-    """Whether BLAS computes a product."""
-    x, y = product.args
-    if y.ndim == 1 or 1 in product.shape[-2:]:
-        return product.dtype.kind == "c"
-    m, k, n = x.shape[-2], x.shape[-1], y.shape[-1]
-    transposed = is_matrix_transpose(x), is_matrix_transpose(y)
-    kind = Type.from_dtype(product.dtype).kind
-    return not SmallProduct(kind, m, n, k, *transposed, k, n).is_native(is_in_loop)
 
 
 def is_product(node: Node) -> TypeGuard[Operation]:

@@ -31,7 +31,6 @@ from wengert.compiler.schedule.product_sums import add_to_products
 from wengert.compiler.schedule.scatter_kernels import can_join, is_scattered_from_memory, join, store_parts
 from wengert.compiler.schedule.schedule_steps import Kernel, order_steps
 from wengert.compiler.schedule.stencils import count_reads
-from wengert.compiler.schedule.symmetric_products import read_triangles
 from wengert.compiler.schedule.unrolled_rows import can_unroll
 from wengert.compiler.schedule.written_elements import is_too_long
 from wengert.core import machine
@@ -142,12 +141,8 @@ class Schedule:
             self.rows, self.graph = narrow
             self.forms = {node: form_of(node, self.rows) for node in self.graph.nodes}
             return
-        self.graph = self.join_products(graph, plain)
+        self.graph = add_to_products(graph, plain, self.is_body)
         self.forms = {node: plain.get(node) or form_of(node, ()) for node in self.graph.nodes}
-
-    def join_products(self, graph: Graph, forms: dict[Node, Form]) -> Graph:
-        """The graph with products that are added to other numbers, and those that read one triangle."""
-        return read_triangles(add_to_products(graph, forms, self.is_body), self.is_body)
 
     def loop_ndim(self, node: Node) -> int:
         """The number of axes of a value that are looped over to compute it; the others are unrolled."""

@@ -18,6 +18,7 @@ from wengert.compiler.machine.fingerprint import CacheEntry
 from wengert.compiler.machine.target import Loaded, read_code
 from wengert.compiler.machine.translation import Level, object_code
 from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.simd.types import I64, PTR
 from wengert.compiler.threads.placement import FALLS_ASLEEP, IS_AWAKE, MOST_THREADS, MOVE_AWAY, PLACEMENT
 from wengert.core import machine, parallel
 
@@ -351,6 +352,12 @@ def share_work(code: Code, name: str, table: Lanes, extent: int, grain: int, wor
     Parts are multiples of `grain`; `work` is the number of scalar operations of the whole.
     """
     code.do(f"call void @wengert.parallel(ptr @{name}, {table.typed}, i64 {extent}, i64 {grain}, i64 {work})")
+
+
+def read_part(code: Code, count: int) -> tuple[list[Lanes], Lanes, Lanes]:
+    """So many addresses of the table of a function of a part, and the bounds of the part."""
+    table, begin, end = Lanes(code, "%table", PTR), Lanes(code, "%begin", I64), Lanes(code, "%end", I64)
+    return [code.load(code.offset(table, i, PTR), PTR) for i in range(count)], begin, end
 
 
 def update_limits() -> None:

@@ -268,10 +268,6 @@ class OrderFields(CostFields, DeviceOrderFields, RoutineOrderFields):
     """
     max_bytes_without_stream: int = 4096
     """Bytes of arrays that stay in the nearest cache, and are no streams."""
-    min_rows_of_triangle_product: int = 400
-    """Rows of the smallest product `x.T @ x` of which only one triangle is computed: to mirror a small one takes no
-    time.
-    """
 
     # Passes: what is computed at all
 

@@ -13,8 +13,6 @@ class ProductFields:
     """Multiplications of a product that take as long as one scalar operation of a kernel: threads count in these."""
     operations_of_packed_element: int = 3
     """Scalar operations that take as long as copying one element of the right operand into a panel."""
-    max_rows_of_small_product_block: int = 8
-    """Rows of a small product whose sums are in registers together: more need more registers for factors."""
     rows_of_product_part: int = 8
     """Rows of one small product of which the parts for threads are multiples: about those of a block in registers."""
     chunk_bytes_of_packed_product: int = 1 << 11

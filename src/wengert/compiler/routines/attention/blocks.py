@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 
 from wengert.compiler.functions.vector_functions import call as call_function
 from wengert.compiler.routines.attention.geometry import Buffers, Geometry, MatrixLayout, matrix_address, queries
-from wengert.compiler.routines.call import read_part
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import fold_lanes, splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
 from wengert.compiler.simd.transposes import exchange_blocks
 from wengert.compiler.simd.types import I64, Type
+from wengert.compiler.threads.pool import read_part
 
 NEGLIGIBLE = {"f32": -104.0, "f64": -746.0}
 """The exponentials of smaller numbers are zero."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from wengert.compiler.products.tile import sum_products
 from wengert.compiler.routines.call import RoutineCall
-from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import splat
-from wengert.compiler.simd.lanes import Code, Lanes, fma
+from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.core import machine
 
@@ -85,16 +85,21 @@ class BlockProduct(NamedTuple):
         vector, element = Type(self.kind, self.lanes), Type(self.kind)
         at = lambda r, j: code.offset(target, (i + r) * self.target + j, element)
         first = lambda r, j: code.load(at(r, j), vector, element.align) if self.is_added else 0.0
-        sums = [[Variable(code, vector, first(r, j)) for j in columns] for r in range(rows)]
         down, along = self.left
         starts = [code.offset(left, (i + r) * down, element) for r in range(rows)]
-        with code.loop(0, Lanes(code, "%terms", I64)) as p:
-            y = [code.load(code.offset(right, p * self.right + j, element), vector, element.align) for j in columns]
-            for start, row in zip(starts, sums, strict=True):
-                x = code.load(code.offset(start, p * along, element), element, element.align)
-                x = splat(x, self.lanes) if self.lanes > 1 else x
-                for total, b in zip(row, y, strict=True):
-                    total.store(fma(x, b, total.load()))
+        sums = sum_products(
+            code,
+            vector,
+            [[first(r, j) for j in columns] for r in range(rows)],
+            Lanes(code, "%terms", I64),
+            lambda p: (
+                splat(code.load(code.offset(start, p * along, element), element, element.align), self.lanes)
+                for start in starts
+            ),
+            lambda p: (
+                code.load(code.offset(right, p * self.right + j, element), vector, element.align) for j in columns
+            ),
+        )
         for r, row in enumerate(sums):
             for total, j in zip(row, columns, strict=True):
-                code.store(total.load(), at(r, j), element.align)
+                code.store(total, at(r, j), element.align)

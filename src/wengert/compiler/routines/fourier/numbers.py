@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from wengert.compiler.machine.target import sum_lanes, vector_lanes
-from wengert.compiler.routines.wide_vectors import has_wide_vectors
+from wengert.compiler.machine.target import has_wide_vectors, sum_lanes, vector_lanes
 from wengert.compiler.simd.complex_lanes import Complex
 from wengert.compiler.simd.lane_operations import splat
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select

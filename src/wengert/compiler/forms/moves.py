@@ -1,8 +1,11 @@
-"""Chains of operations that only move elements of one array: one read of each element, at an index that is known.
+"""Operations that only move elements of one array: moved before they are multiplied, and by one read at known indices.
 
-Parts of an array that are joined in another order and reshaped are a pass over it: a CNOT gate of a quantum circuit, or
-a step of a bit reversal. Several of them, one after the other, permute the elements of the first array, or select some.
-Their indices are found by running the same operations on the numbers of the elements, when the program is compiled.
+An element of a rolled array is a choice between two elements. If the array is in memory, its index is chosen, and read
+once; a product would be computed at both positions. So an array is rolled before it is multiplied by a number.
+
+Parts of an array that are joined in another order and reshaped are a pass over it. Several of them, one after the
+other, permute the elements of the first array, or select some: they are one gather, whose indices are found by running
+the same operations on the numbers of the elements, when the program is compiled.
 """
 
 from __future__ import annotations
@@ -13,17 +16,38 @@ import numpy as np
 
 from wengert.core import machine
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Constant, Node, Operation, by_sequence, is_a
+from wengert.graph.ir import Constant, Node, Operation, by_sequence, is_a, make_operation
 from wengert.graph.passes.rewrite import make_node, rebuild, reshape_node
 from wengert.graph.passes.views import merge_views
+from wengert.ops.elementwise.arithmetic import multiply, negative
 from wengert.ops.indexing.key import Hole, Index
 from wengert.ops.indexing.subscripts import _getitem, gather
 from wengert.ops.shape.joining import _stack
-from wengert.ops.shape.rearranging import _concatenate, _flip
+from wengert.ops.shape.rearranging import _concatenate, _flip, _roll
 from wengert.ops.shape.reshaping import _expand_dims, _reshape, _transpose
 
 JOINS = (_stack, _concatenate)
 VIEWS = (_getitem, _flip, _reshape, _expand_dims, _transpose)
+
+
+def roll_factors(graph: Graph) -> Graph:
+    """The graph with roll(x * c) as roll(x) * c, for a number c, and roll(-x) as -roll(x): the same bits."""
+    return rebuild(graph, lambda node, _: roll_factor(node))
+
+
+def roll_factor(node: Operation) -> Node | None:
+    """A rolled array of products with a number as such products of a rolled array; None if it is none."""
+    if not is_a(node, _roll) or not is_a(node.args[0], multiply, negative):
+        return None
+    (product,) = node.args
+    assert isinstance(product, Operation)
+    if sum(a.ndim > 0 for a in product.args) != 1:
+        return None
+    args: list[Node] = []
+    for a in product.args:
+        rolled = make_node(node, _roll, a, **node.params) if a.ndim else None
+        args.append(a if rolled is None else roll_factor(rolled) or rolled)
+    return make_operation(product.primitive, args, **product.params)
 
 
 def compose_moves(graph: Graph) -> Graph:

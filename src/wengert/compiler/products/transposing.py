@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from wengert.compiler.machine.target import vector_bytes
 from wengert.compiler.machine.translation import FEW_PASSES
-from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.transposes import exchange_blocks
 from wengert.compiler.simd.types import I64, PTR, Type
+
+if TYPE_CHECKING:
+    from wengert.compiler.routines.call import RoutineCall
 
 TRANSPOSE_PARAMETERS = (
     "ptr noalias %target",
@@ -24,8 +28,9 @@ def define_transpose(call: RoutineCall, element: Type) -> str:
 
     The steps are from row to row. Gives the name of the function.
     """
-    name = f"wengert.transpose.{element.kind}"
-    call.define(name, TRANSPOSE_PARAMETERS, lambda code: write_transpose(code, element), FEW_PASSES)
+    moved = Type(f"i{element.bits}")
+    name = f"wengert.transpose.{moved.kind}"
+    call.define(name, TRANSPOSE_PARAMETERS, lambda code: write_transpose(code, moved), FEW_PASSES)
     return name
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.kernels.row_fusion import fuse_rows
+from wengert.compiler.nests.row_fusion import fuse_rows
 from wengert.compiler.program.prepare import prepare
 from wengert.compiler.schedule.row_kernels import RowKernel
 from wengert.compiler.schedule.schedule import Schedule

@@ -128,14 +128,15 @@ FACTS = {
     "compiler/targets/cuda_driver:PTX_INPUT": "a constant of the driver",
     "compiler/targets/cuda_driver:REGISTERS": "an attribute of the driver",
     "compiler/targets/cuda_driver:SHARED_BYTES": "an attribute of the driver",
-    "compiler/targets/grid_kernel:NARROW": "the end of integers of 32 bits",
-    "compiler/targets/grid_partition:AT_ONCE": "the words of the widest read",
-    "compiler/targets/grid_partition:BITS": "the bits of a digit, which each thread of a block has a value of",
+    "compiler/targets/grid_plan:NARROW": "the end of integers of 32 bits",
+    "compiler/targets/grid_plan:AT_ONCE": "the words of the widest read",
+    "compiler/targets/grid_plan:BITS": "the bits of a digit, which each thread of a block has a value of",
     "compiler/targets/thread_block:PARAMETER_BYTES": "the bytes that a kernel takes by value at the most",
-    "compiler/targets/thread_block:THREADS": "the threads of a block, one for each value of a byte",
-    "compiler/targets/thread_block:VECTOR_BYTES": "the bytes of the widest read",
-    "compiler/targets/thread_block:WARP": "the threads of a warp",
-    "compiler/targets/thread_order:CACHE_LINE": "the bytes of a line of the cache",
+    "compiler/nests/thread_order:THREADS": "the threads of a block, one for each value of a byte",
+    "compiler/nests/thread_order:VECTOR_BYTES": "the bytes of the widest read",
+    "compiler/nests/thread_order:WARP": "the threads of a warp",
+    "compiler/nests/grid_legality:WORD": "the bytes of a number of a row",
+    "compiler/nests/thread_order:CACHE_LINE": "the bytes of a line of the cache",
     "core/allocator:MMAP_THRESHOLD": "a constant of the C library",
     "core/allocator:TOP_PAD": "a constant of the C library",
     "core/allocator:TRIM_THRESHOLD": "a constant of the C library",
@@ -221,7 +222,7 @@ BOUNDS = {
         "min(inner + operation_cost(node), 1 << 20)",
         "min(inner * node.size + lowering_of(node, MatrixFunction).flops(node), 1 << 20)",
     },
-    "compiler/targets/grid_partition": {"min(now.bytes_of_device_sort_tile, 1 << 15)"},  # the end of a field
+    "compiler/targets/grid_plan": {"min(now.bytes_of_device_sort_tile, 1 << 15)"},  # the end of a field
 }
 """Comparisons with numbers in code that decide nothing, by module; and those of bits in `compiler/simd`, not listed."""
 

@@ -20,6 +20,7 @@ from tests.stand_in.library import LIBRARY, registered
 from wengert.compiler.machine import target
 from wengert.compiler.machine.tables import aligned_empty
 from wengert.compiler.machine.translation import object_code
+from wengert.compiler.nests.thread_order import THREADS, WARP
 from wengert.compiler.program.prepare import prepare_for_device
 from wengert.compiler.schedule.memory_plan import Pointers
 from wengert.compiler.simd.lanes import Code, Lanes, select
@@ -28,7 +29,7 @@ from wengert.compiler.targets.device_division import INVERSE, INVERSE_ROOT
 from wengert.compiler.targets.device_module import module_text, translate
 from wengert.compiler.targets.device_program import DeviceProgram, DeviceWriter, Launches
 from wengert.compiler.targets.device_run import LoadedProgram, launches_of
-from wengert.compiler.targets.thread_block import I32, THREADS, WARP, ThreadBlock
+from wengert.compiler.targets.thread_block import I32, ThreadBlock
 from wengert.core.spec import Spec
 from wengert.core.tree import flatten, unflatten
 from wengert.graph.graph import Graph

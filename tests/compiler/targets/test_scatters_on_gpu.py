@@ -10,8 +10,8 @@ from tests.compiler.targets.devices import DEVICE, assert_as_compiled, assert_sa
 from tests.compiler.targets.emulator import Emulated
 
 import wengert as wg
-from wengert.compiler.targets import grid_partition
-from wengert.compiler.targets.grid_partition import PartitionPlan
+from wengert.compiler.targets import grid_plan
+from wengert.compiler.targets.grid_plan import PartitionPlan
 from wengert.core import machine
 
 rng = np.random.default_rng(0)
@@ -77,7 +77,7 @@ def test_many_rows(change, monkeypatch):
     """What is different where there are millions of rows, or more than 32 bits can count."""
     changed = {"max_blocks_of_device_sort": 3} if change == "several tiles for each block" else {}
     if change == "numbers of 64 bits":
-        monkeypatch.setattr(grid_partition, "NARROW", 1)
+        monkeypatch.setattr(grid_plan, "NARROW", 1)
     indices, weights = rng.integers(0, 3000, 50_000), rng.normal(size=50_000)
     f = on_gpu(lambda w, i: wg.zeros(3000).at[i].add(w))
     with machine.using(**changed):

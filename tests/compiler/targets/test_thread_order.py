@@ -9,9 +9,9 @@ from tests.compiler.targets.emulator import Emulated
 
 import wengert as wg
 from wengert.compiler.forms.affine import flat_index, loop_position
+from wengert.compiler.nests.thread_order import Access, OrderSearch, ThreadOrder
 from wengert.compiler.targets.grid_kernel import GridKernelWriter
 from wengert.compiler.targets.grid_plan import GridPlan
-from wengert.compiler.targets.thread_order import Access, OrderSearch, ThreadOrder
 from wengert.core import machine
 
 rng = np.random.default_rng(0)

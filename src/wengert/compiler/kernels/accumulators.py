@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from functools import reduce
 from typing import NamedTuple
 
-from wengert.compiler.forms.affine import ZERO, Affine, Position, flat_index
+from wengert.compiler.forms.affine import ZERO, Position, flat_index
 from wengert.compiler.forms.lowering import Reduction, RunningReduction, lowering_of
 from wengert.compiler.kernels.element import Elements
-from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.kernels.row_sums import RowAccumulator, RowReader
 from wengert.compiler.machine.target import vector_lanes
 from wengert.compiler.nests.element_sources import Element
+from wengert.compiler.nests.loop_plan import LoopPlan
 from wengert.compiler.nests.rows_in_memory import find_row
 from wengert.compiler.schedule.memory_plan import Memory, address
 from wengert.compiler.simd.complex_lanes import Variable, constant
@@ -108,13 +108,12 @@ class Accumulators:
         for k, (node, kept, variables) in enumerate(self.all):
             (operand,), elements, variable = node.args, self.elements, variables[which]
             type, rule = Type.from_dtype(node.dtype, self.plan.lanes), lowering_of(node, Reduction)
-            factors, lead = elements.factors(node), self.plan.position(operand)
+            lead, has_factors = self.plan.position(operand), elements.factors(node) is not None
             positions = [lead + i for i in self.plan.inner_positions(operand) if self.kept_position(node, i) == kept]
             old = total = variable.load()
-            if factors is not None:
+            if has_factors:
                 for position in positions:
-                    at = [(a, elements.operand_position(a, operand, position)) for a in factors]
-                    x, y = [elements.splat(elements.at(*element), type.lanes) for element in at]
+                    x, y = [elements.splat(x, type.lanes) for x in factors_at(elements, node, position)]
                     total = fma(x, y, total)
             else:
                 terms = [elements.splat(elements.at(operand, p).to(type.kind), type.lanes) for p in positions]
@@ -167,25 +166,24 @@ class Accumulators:
         code, plan, elements = self.code, self.plan, self.elements
         elements.forget()
         for node, (sums, _) in self.rows.items():
-            index = self.kept_index(node, (ZERO,) * (node.args[0].ndim - len(plan.kernel.domain)))
+            index = plan.kept_index(node, self.axes, (ZERO,) * (node.args[0].ndim - len(plan.kernel.domain)))
             base = elements.pointers.target(node) if piece is None else piece_address(elements, node, piece)
             sums.store(code.offset(base, elements.evaluate(index, False), sums.reader.type))
-        for node, kept, variables in self.all:
-            rule, type = lowering_of(node, Reduction), accumulator_type(node, plan.lanes)
-            value = reduce(rule.fold, (variable.load() for variable in variables))
-            if plan.vector_axis in self.axes and type.lanes > 1:
+        for found in self.all:
+            rule = lowering_of(found.node, Reduction)
+            value = reduce(rule.fold, (variable.load() for variable in found.variables))
+            if plan.vector_axis in self.axes and value.type.lanes > 1:
                 value = fold_lanes(rule.fold, value)
-            if piece is None:
-                elements.store_at(node, self.kept_index(node, kept), rule.finish(value))
-            else:
-                elements.write_memory(piece_address(elements, node, piece), self.kept_index(node, kept), value)
+            self.store_value(found, value, piece)
 
-    def kept_index(self, node: Operation, kept: Position) -> Affine:
-        """The index of the element of a reduction that is accumulated; `kept` is its position along unrolled axes."""
-        plan = self.plan
-        looped = () if plan.is_flat else [p for i, p in enumerate(plan.position(node)) if i not in self.axes]
-        shape = tuple([n for i, n in enumerate(node.args[0].shape) if i not in node.params["axis"]])
-        return flat_index((*looped, *kept), shape) if shape else ZERO
+    def store_value(self, found: Accumulator, value: Lanes, piece: Lanes | None) -> None:
+        """Store what was accumulated for one element, as a result or as that of one piece."""
+        elements, (node, kept, _) = self.elements, found
+        index = self.plan.kept_index(node, self.axes, kept)
+        if piece is None:
+            elements.store_at(node, index, lowering_of(node, Reduction).finish(value))
+        else:
+            elements.write_memory(piece_address(elements, node, piece), index, value)
 
 
 class SumsInMemory:
@@ -209,15 +207,14 @@ class SumsInMemory:
         elements, plan = self.elements, self.plan
         for node, base in self.all:
             (operand,), rule, type = node.args, lowering_of(node, Reduction), accumulator_type(node, 1)
-            position, factors = plan.position(operand), elements.factors(node)
+            position = plan.position(operand)
             index = flat_index(position[plan.outer :], operand.shape[plan.outer :])
             old = elements.read_memory(base, index, type, True)
-            if factors is None:
+            if elements.factors(node) is None:
                 old, term = elements.align([old, elements.at(operand, position).to(type.kind)])
                 total = rule.fold(old, rule.begin([term]))
             else:
-                at = [(a, elements.operand_position(a, operand, position)) for a in factors]
-                old, x, y = elements.align([old, *[elements.at(*element) for element in at]])
+                old, x, y = elements.align([old, *factors_at(elements, node, position)])
                 total = fma(x, y, old)
             if fresh is not None and total.type.lanes > 1:
                 total = select(fresh, total, old)
@@ -232,6 +229,13 @@ class SumsInMemory:
                 with code.loop(0, node.size) as e:
                     at = code.offset(base, e, element)
                     store_element(rule.finish(load_element(code, at, element, element.align, True)), at, element.align)
+
+
+def factors_at(elements: Elements, node: Operation, position: Position) -> list[Lanes]:
+    """The factors of a term, at its position, of a reduction that adds products."""
+    operand, factors = node.args[0], elements.factors(node)
+    assert factors is not None
+    return [elements.at(a, elements.operand_position(a, operand, position)) for a in factors]
 
 
 def piece_address(elements: Elements, node: Operation, piece: Lanes) -> Lanes:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from wengert.compiler.kernels.element import Elements
-from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.nests.body_stages import Stage
 from wengert.compiler.nests.element_sources import Element
+from wengert.compiler.nests.loop_plan import LoopPlan
 from wengert.compiler.simd.lanes import Lanes
 from wengert.compiler.simd.types import Type
 

@@ -92,17 +92,25 @@ class Elements(ElementSources):
             if element in known:
                 stack.pop()
                 continue
-            at_once = self.row_sum(*element) or read_chosen(self, *element)
+            at_once = self.read_at_once(*element)
             if at_once is not None:
                 known[element] = at_once
                 continue
-            missing = [e for e in self.sources(*element) if e not in known]
+            missing = [e for e in self.needed(element) if e not in known]
             if missing:
                 stack += missing
             else:
                 known[element] = self.compute(*element)
                 stack.pop()
         return known[node, position]
+
+    def needed(self, element: Element) -> list[Element]:
+        """The elements that must be known before this one is computed."""
+        return self.sources(*element)
+
+    def read_at_once(self, node: Node, position: Position) -> Lanes | None:
+        """An element that is computed from memory as a whole, and not from its sources one by one."""
+        return self.row_sum(node, position) or read_chosen(self, node, position)
 
     def row_sum(self, node: Node, position: Position) -> Lanes | None:
         """A sum of products that is computed from whole rows in memory.
@@ -394,10 +402,13 @@ class Elements(ElementSources):
         total: Lanes | None = None
         for axis in reversed(indexed.axes):
             if axis.operand is not None:
-                index = self.index_along(next(elements), axis.extent)
-                total = self.sum(total, index * stride if stride != 1 else index)
+                total = self.add_index(total, self.index_along(next(elements), axis.extent), stride)
             stride *= axis.extent
         return total, indexed.affine_part
+
+    def add_index(self, total: Lanes | None, index: Lanes, stride: int) -> Lanes:
+        """The index in memory so far, and so many strides."""
+        return self.sum(total, index * stride if stride != 1 else index)
 
     def index_along(self, element: Element, extent: int) -> Lanes:
         """The index that an element of an array gives: negative ones count from the end, and all are checked.

@@ -15,13 +15,13 @@ from wengert.compiler.kernels.accumulators import write_combination
 from wengert.compiler.kernels.body_stages import BodyStages
 from wengert.compiler.kernels.column_sums import write_column_sums
 from wengert.compiler.kernels.element import Elements
-from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.kernels.loops import KernelLoops
 from wengert.compiler.kernels.scatters import ScatterWriter, combine_sums
 from wengert.compiler.machine.target import aligned_stack
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.nests.body_stages import find_stages
 from wengert.compiler.nests.decisions import find
+from wengert.compiler.nests.loop_plan import LoopPlan
 from wengert.compiler.schedule.memory_plan import POINTER, Memory, Pointers
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
@@ -107,12 +107,10 @@ class KernelWriter(KernelLoops):
         with ExitStack() as loops:
             piece = loops.enter_context(self.loop(begin, end, 1)) if is_cut else None
             bounds = {outer: (begin, end)} if outer is not None and not is_cut else {}
-            inner = bounds.get(plan.reduced_axes[0]) if plan.reduced_axes else None
-            write = lambda _: self.write_reductions(piece, inner) if self.kernel.reductions else self.write_body(None)
             if block is not None:
                 write_column_sums(self, block.amount, bounds)
             else:
-                self.write_loops(plan.kept_axes, bounds, write)
+                self.write_kernel(bounds, piece)
         self.return_status(plan.is_shared)
         return self.function(self.combination() if is_cut else None)
 

@@ -12,8 +12,8 @@ from wengert.compiler.forms.affine import Counter
 from wengert.compiler.kernels.accumulators import Accumulators, SumsInMemory
 from wengert.compiler.kernels.body_stages import BodyStages
 from wengert.compiler.kernels.element import Elements
-from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.nests.borders import Interior, restrict
+from wengert.compiler.nests.loop_plan import LoopPlan
 from wengert.compiler.simd.lane_operations import any_lane
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, PTR, Type
@@ -31,6 +31,7 @@ class KernelLoops:
         self.stages: BodyStages | None = None  # of the loop along the vector's axis
         self.across: list[Accumulators | SumsInMemory] = []
         self.sums: list[Accumulators] = []  # of the reductions that are written, those of each element of a tile
+        self.tile_start: Lanes | None = None  # the first index of a tile
         self.whole = plan.counters  # of the loops over whole axes
         self.first_lane: Lanes | None = None  # the counter of the lanes, before a vector that may be moved back
 
@@ -196,18 +197,15 @@ class KernelLoops:
     def count(self, axis: int, index: Lanes) -> None:
         """Let the loop over an axis be at an index."""
         self.elements.counters[self.plan.counters[axis]] = self.elements.counters[self.whole[axis]] = index
-        for k, counter in enumerate(self.plan.tile):
-            if counter.axis == axis and k > 0:
-                self.elements.counters[counter] = index + k
+        if axis == self.plan.tile_axis:
+            self.tile_start = index
 
-    def elements_of_tile(self) -> Iterator[int]:
-        """The elements of a tile, one after the other, at whose positions a body is then written; the first if none."""
-        counters = self.plan.counters
-        yield 0
-        for k, own in enumerate(self.plan.tile[1:], 1):
-            self.plan.counters = [own if counter.axis == own.axis else counter for counter in counters]
-            yield k
-        self.plan.counters = counters
+    def place_in_tile(self, k: int) -> None:
+        """Go to an element of a tile; what is the same for all of them stays known."""
+        if self.plan.tile_axis is not None and self.tile_start is not None:
+            counter = self.plan.counters[self.plan.tile_axis]
+            self.elements.counters[counter] = self.tile_start + k if k else self.tile_start
+            self.elements.forget_along(counter)
 
     @contextmanager
     def single_elements(self, axis: int) -> Iterator[None]:
@@ -273,42 +271,60 @@ class KernelLoops:
         code = self.code
         if not self.elements.failures:
             return
-        status, failures = code.load(Lanes(code, "%table", PTR), PTR), code.constant(0, I64)
-        for (failure, lanes), flags in self.elements.failures.items():
-            failures = failures | (any_lane(code.load(flags, Type("i1", lanes))).to("i64") << failure.bit)
+        status, failures = code.load(Lanes(code, "%table", PTR), PTR), self.join_failures()
         if is_shared:
             code.update_shared("or", status, failures)
         else:
             code.store(code.load(status, I64) | failures, status)
 
+    def join_failures(self) -> Lanes:
+        """The bits of what failed in any lane."""
+        code, failures = self.code, self.code.constant(0, I64)
+        for (failure, lanes), flags in self.elements.failures.items():
+            failures = failures | (any_lane(code.load(flags, Type("i1", lanes))).to("i64") << failure.bit)
+        return failures
+
     # Reductions
+
+    def write_kernel(self, bounds: Mapping[int, tuple[Any, Any]], piece: Lanes | None = None) -> None:
+        """The loops over all axes, some of them within bounds; of reductions, maybe those of one piece."""
+        reduced = self.plan.reduced_axes
+        inner = bounds.get(reduced[0]) if reduced else None
+        write = lambda _: self.write_reductions(piece, inner) if self.kernel.reductions else self.write_body(None)
+        self.write_loops(self.plan.kept_axes, bounds, write)
+
+    def make_sums(self) -> list[Any]:
+        """What the reductions of each element of a tile accumulate in."""
+        plan = self.plan
+        return [Accumulators(plan, self.elements, self.kernel.reductions, plan.axes) for _ in range(plan.tile)]
 
     def write_reductions(self, piece: Lanes | None, bounds: tuple[Lanes, Lanes] | None) -> None:
         """The loops over the reduced axes; `bounds` are those of the outermost one."""
         plan = self.plan
-        tile = self.elements_of_tile()
-        sums = self.sums = [Accumulators(plan, self.elements, self.kernel.reductions, plan.axes) for _ in tile]
+        sums = self.sums = self.make_sums()
         found = {axis: self.cut_bounds(axis, piece) for axis in plan.cuts} if piece is not None else {}
         if bounds is not None:
             found.setdefault(plan.reduced_axes[0], bounds)
-        last = plan.reduced_axes[-1]
-        if last == plan.vector_axis and plan.accumulators > 1:
+        if plan.accumulators > 1 and plan.reduced_axes[-1] == plan.vector_axis:
+            last = plan.reduced_axes[-1]
             with ExitStack() as loops:
                 for axis in plan.reduced_axes[:-1]:
                     loops.enter_context(self.axis_loop(axis, *found.get(axis, (0, plan.domain[axis]))))
                 self.write_parallel_bodies(last, *found.get(last, (0, plan.domain[last])))
         else:
             is_masked = lambda i: i is not None and plan.vector_axis in plan.axes and not sums[0].takes_back
-            write = lambda i: self.write_tile(0, self.fresh_lanes(i) if is_masked(i) else None)
+            write = lambda i: self.write_tile(sums, 0, self.fresh_lanes(i) if is_masked(i) else None)
             self.write_loops(plan.reduced_axes, found, write)
         self.sums = []
-        for k in self.elements_of_tile():
-            sums[k].store(piece)
+        for k, own in enumerate(sums):
+            self.place_in_tile(k)
+            own.store(piece)
 
-    def write_tile(self, which: int, fresh: Lanes | None = None) -> None:
-        """Store and accumulate for each element of a tile."""
-        for k in self.elements_of_tile():
-            self.write_body(self.sums[k], which, fresh)
+    def write_tile(self, sums: Sequence[Accumulators | None], which: int = 0, fresh: Lanes | None = None) -> None:
+        """Store and accumulate for each element of a tile, whose sums are these."""
+        for k, own in enumerate(sums):
+            self.place_in_tile(k)
+            self.write_body(own, which, fresh)
 
     def fresh_lanes(self, i: Lanes) -> Lanes | None:
         """The lanes of a vector moved back from index `i` that were not counted before."""
@@ -331,10 +347,10 @@ class KernelLoops:
             for which in range(count):
                 self.elements.forget()
                 self.elements.counters[counter] = i + which * width if which else i
-                self.write_tile(which)
+                self.write_tile(self.sums, which)
             code.store(i + count * width, slot)
         with self.vector_loop(code.load(slot, I64), end) as i:
-            self.write_tile(0, None if self.sums[0].takes_back else self.fresh_lanes(i))
+            self.write_tile(self.sums, 0, None if self.sums[0].takes_back else self.fresh_lanes(i))
 
     def cut_bounds(self, axis: int, piece: Lanes) -> tuple[Lanes, Lanes]:
         """The first and last index of a piece along one of the axes that are cut; the last of them counts first."""

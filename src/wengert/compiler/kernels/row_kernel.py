@@ -14,8 +14,8 @@ from wengert.compiler.forms.affine import Affine, Position, flat_index
 from wengert.compiler.kernels.accumulators import Accumulators, SumsInMemory, write_combination
 from wengert.compiler.kernels.element import Elements, StoredElement
 from wengert.compiler.kernels.kernel import KernelText, kernel_function
-from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.kernels.loops import KernelLoops, piece_bounds
+from wengert.compiler.nests.loop_plan import LoopPlan
 from wengert.compiler.schedule.memory_plan import Memory, Pointers
 from wengert.compiler.schedule.row_kernels import RowKernel, RowPart, index_in_row
 from wengert.compiler.schedule.schedule import Schedule
@@ -174,6 +174,4 @@ class RowKernelWriter:
             index = rest if axis == 0 else code.add(f"urem {rest.typed}, {n}", I64)
             elements.counters[plan.counters[axis]] = index
             rest = rest if axis == 0 else code.add(f"udiv {rest.typed}, {n}", I64)
-        has_sums = bool(loops.kernel.reductions)
-        write = lambda _: loops.write_reductions(None, None) if has_sums else loops.write_body(None)
-        loops.write_loops(plan.kept_axes, {}, write)
+        loops.write_kernel({})

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from wengert.compiler.forms.affine import ZERO, Affine
 from wengert.compiler.forms.gather import IndexedPosition, Written
+from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loops import piece_bounds
+from wengert.compiler.nests.loop_plan import LoopPlan
 from wengert.compiler.schedule.memory_plan import Memory, Slot, address
 from wengert.compiler.simd.lane_operations import any_lane, load_element, store_element
 from wengert.compiler.simd.lanes import Code, Lanes, select
@@ -98,7 +100,7 @@ class ScatterWriter:
 
     def find_units(self, loops: ExitStack) -> list[Lanes]:
         """The rows of the result that are written to at the present counters; the rest runs if one is in the range."""
-        units = [self.find_unit(node, written) for node, written in self.scatters]
+        units = [find_unit(self.plan, self.elements, node) for node, _ in self.scatters]
         if self.plan.is_cut_in_ranges:
             within = [self.is_in_range(unit) for unit in units]
             some = within[0]
@@ -109,29 +111,10 @@ class ScatterWriter:
             loops.enter_context(self.code.when(any_lane(some)))
         return units
 
-    def find_unit(self, node: Operation, written: Written) -> Lanes:
-        """The number of the row, or of the element, that a scatter writes to."""
-        elements = self.elements
-        indexed = written.target(node.shape, self.plan.counted_position)
-        for element in elements.index_elements(written.indices, indexed):
-            elements.at(*element)
-        lead = IndexedPosition(indexed.axes[: node.ndim - len(self.plan.row_axes)], indexed.in_arrays)
-        computed, affine = elements.computed_index(written.indices, lead)
-        if computed is not None and affine == ZERO:
-            return computed
-        return elements.sum(computed, elements.evaluate(affine, True))
-
     def is_in_range(self, unit: Lanes) -> Lanes:
         """Whether a row belongs to this thread."""
         begin, end = [self.elements.splat(bound, unit.type.lanes) for bound in (self.begin, self.end)]
         return (unit >= begin) & (unit < end)
-
-    def inner_index(self, node: Operation, written: Written) -> Affine:
-        """The index within a row."""
-        indexed = written.target(node.shape, self.plan.counted_position)
-        inner = IndexedPosition(indexed.axes[node.ndim - len(self.plan.row_axes) :], ())
-        _, affine = self.elements.computed_index((), inner)
-        return affine
 
     # Values
 
@@ -156,7 +139,7 @@ class ScatterWriter:
     def write_to_row(self, node: Operation, written: Written, unit: Lanes, value: Lanes, fresh: Lanes | None) -> None:
         """Write or add neighbours to a row; `fresh` are the lanes that were not written before."""
         elements = self.elements
-        index = self.inner_index(node, written)
+        index = inner_index(self.plan, node)
         row = self.code.offset(self.target, unit * self.plan.unit, self.type.in_memory)
         if written.adds:
             if fresh is not None:
@@ -205,6 +188,25 @@ class ScatterWriter:
     def as_integer(self, address: Lanes) -> Lanes:
         """An address as a number."""
         return self.code.add(f"ptrtoint {address.typed} to i64", I64)
+
+
+def find_unit(plan: LoopPlan, elements: Elements, node: Operation) -> Lanes:
+    """The number of the row, or of the element, that a scatter writes to at the present counters."""
+    written = Written.by(node)
+    indexed = written.target(node.shape, plan.counted_position)
+    for element in elements.index_elements(written.indices, indexed):
+        elements.at(*element)
+    lead = IndexedPosition(indexed.axes[: node.ndim - len(plan.row_axes)], indexed.in_arrays)
+    computed, affine = elements.computed_index(written.indices, lead)
+    if computed is not None and affine == ZERO:
+        return computed
+    return elements.sum(computed, elements.evaluate(affine, True))
+
+
+def inner_index(plan: LoopPlan, node: Operation) -> Affine:
+    """The index within a row."""
+    indexed = Written.by(node).target(node.shape, plan.counted_position)
+    return IndexedPosition(indexed.axes[node.ndim - len(plan.row_axes) :], ()).affine_part
 
 
 def combine_sums(code: Code, node: Operation, memory: Memory, base: Slot | None) -> None:

@@ -24,12 +24,14 @@ from wengert.core.machine.record import Machine
 
 Kind = Literal["lanes", "outer", "segments", "overlap", "block", "tile", "stages", "rows", "threads", "ranges"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+GridKind = Literal["along", "tile", "strips", "lanes", "rows", "steps", "group", "pieces"]
+"""The kinds of decisions about the threads of a GPU (`grid_legality.py`)."""
 
 
 class Decision(NamedTuple):
     """One decision about the loop over an axis."""
 
-    kind: Kind
+    kind: Kind | GridKind
     axis: int
     amount: int = 0
 
@@ -41,6 +43,6 @@ Policy = Callable[[Nest, Machine], Sequence[Decision]]
 """What decides: the same nest on the same machine has the same decisions. Those that are given may be left out."""
 
 
-def find(decisions: Sequence[Decision], kind: Kind) -> Decision | None:
+def find(decisions: Sequence[Decision], kind: Kind | GridKind) -> Decision | None:
     """The decision of a kind, of which there is at most one."""
     return next((d for d in decisions if d.kind == kind), None)

@@ -39,6 +39,9 @@ class Nest:
     along `axes`.
     """
 
+    may_be_flat = True
+    """Whether the printer may write one loop for several axes."""
+
     def __init__(self, kernel: Kernel, schedule: Schedule):
         self.kernel, self.schedule, self.outer = kernel, schedule, kernel.outer
         self.nodes, self.work, self.widest, self.is_flat = self.survey()
@@ -82,7 +85,8 @@ class Nest:
                     seen.add(read)
         is_whole = set(kernel.axes) in (set(), set(range(len(shape)))) and not kernel.scatters and len(shape) > 0
         is_unrolled = any(schedule.loop_ndim(node) < node.ndim for node, _ in seen)
-        is_flat = has_one_shape and is_whole and not schedule.is_tiny and not is_unrolled and not self.outer
+        may_be_flat = self.may_be_flat and not schedule.is_tiny and not self.outer
+        is_flat = may_be_flat and has_one_shape and is_whole and not is_unrolled
         per_element += machine.current.operations_of_scatter * len(kernel.scatters)
         return list({node: None for node, _ in seen}), size * max(per_element, 1), widest, is_flat
 

@@ -11,11 +11,11 @@ from wengert.compiler.forms.lowering import Routine, lowering_of
 from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.forms.strides import Strides, contiguous_strides
 from wengert.compiler.kernels.kernel import KernelWriter
-from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.kernels.loops import KernelLoops
-from wengert.compiler.kernels.row_fusion import fuse_rows
 from wengert.compiler.kernels.row_kernel import RowKernelWriter, RowPlan
 from wengert.compiler.nests.layouts import choose_layouts
+from wengert.compiler.nests.loop_plan import LoopPlan
+from wengert.compiler.nests.row_fusion import fuse_rows
 from wengert.compiler.program.in_place import InPlace, Step, Update, scatter_update
 from wengert.compiler.program.prepare import prepare_body
 from wengert.compiler.schedule.awaited_states import compute_awaited_first

@@ -20,9 +20,9 @@ from wengert.compiler.forms.gather import Written
 from wengert.compiler.forms.lowering import Indexed, MatrixFunction, Routine, RoutineWork, lowering_of, native_code
 from wengert.compiler.kernels.iteration import fewest_steps
 from wengert.compiler.kernels.kernel import KernelText
-from wengert.compiler.kernels.loop_plan import LoopPlan
 from wengert.compiler.kernels.row_kernel import RowPlan
 from wengert.compiler.machine.target import vector_lanes
+from wengert.compiler.nests.loop_plan import LoopPlan
 from wengert.compiler.program.chains import Chain, longest_chain, loop_paths, paths_through
 from wengert.compiler.program.instruction_counts import (
     MULTIPLY,

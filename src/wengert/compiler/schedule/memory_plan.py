@@ -96,19 +96,9 @@ class Memory:
                 free_block(free, offset, size)
 
     def allocate(self, free: list[tuple[int, int]], size: int) -> int:
-        """The offset of the smallest free block that is large enough, or of a new one."""
-        fitting = [(length, i) for i, (_, length) in enumerate(free) if length >= size]
-        if fitting:
-            length, i = min(fitting)
-            offset = free[i][0]
-            if length > size:
-                free[i] = (offset + size, length - size)
-            else:
-                del free[i]
-            return offset
-        grows = free and sum(free[-1]) == self.size  # the last block reaches the end
-        offset = free.pop()[0] if grows else self.size
-        self.size = offset + size
+        """The offset of a block, which the arena has room for."""
+        offset = take_block(free, self.size, size)
+        self.size = max(self.size, offset + size)
         return offset
 
     def owner(self, node: Node) -> Node:
@@ -160,6 +150,18 @@ def stored_bytes(node: Node) -> int:
 def aligned_size(size: int) -> int:
     """A size in bytes, rounded up."""
     return max(-(-size // ALIGNMENT), 1) * ALIGNMENT
+
+
+def take_block(free: list[tuple[int, int]], end: int, size: int) -> int:
+    """The offset of the smallest free block that is large enough, or of a new one at the end."""
+    fitting = [(length, i) for i, (_, length) in enumerate(free) if length >= size]
+    if not fitting:
+        grows = free and sum(free[-1]) == end  # the last block reaches the end
+        return free.pop()[0] if grows else end
+    length, i = min(fitting)
+    offset = free[i][0]
+    free[i : i + 1] = [(offset + size, length - size)] if length > size else []
+    return offset
 
 
 def free_block(free: list[tuple[int, int]], offset: int, size: int) -> None:

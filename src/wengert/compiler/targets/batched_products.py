@@ -70,14 +70,9 @@ def plan_batch(shapes: tuple[tuple[int, ...], ...], strides: tuple[tuple[int, ..
     x, y, out = [find_layout(shape[-2:], steps[-2:]) for shape, steps in zip(shapes, strides, strict=True)]
     if x is None or y is None or out is None or out.is_transposed:
         return None
-    batches = (
-        BatchLayout(batch, strides[0][:-2]),
-        BatchLayout(batch, strides[1][:-2]),
-        BatchLayout(batch, strides[2][:-2]),
-    )
-    even = [part.step for part in batches]
-    steps = (even[0], even[1], even[2]) if None not in even else None
-    return BatchPlan((x, y, out), batches, steps)  # type: ignore[arg-type]  # none of them is None
+    batches = tuple([BatchLayout(batch, steps[:-2]) for steps in strides])
+    even = tuple([part.step for part in batches])
+    return BatchPlan((x, y, out), batches, None if None in even else even)  # type: ignore[arg-type]  # three of each
 
 
 def multiply(arrays: Any, x: Any, y: Any, out: Any) -> None:

@@ -23,6 +23,7 @@ import numpy as np
 
 from wengert.compiler.entry.native import is_portable
 from wengert.compiler.machine.fingerprint import CacheEntry
+from wengert.compiler.nests.thread_order import THREADS, VECTOR_BYTES
 from wengert.compiler.program.prepare import prepare_for_device
 from wengert.compiler.targets import batched_products
 from wengert.compiler.targets.cuda_driver import Graph, Launch, Module, link
@@ -36,7 +37,7 @@ from wengert.compiler.targets.device_module import (
 from wengert.compiler.targets.device_program import DeviceProgram, DeviceWriter, Launches
 from wengert.compiler.targets.device_report import DeviceBuild, DeviceReport
 from wengert.compiler.targets.device_run import LoadedProgram, launches_of
-from wengert.compiler.targets.thread_block import PARAMETER_BYTES, THREADS, VECTOR_BYTES, ThreadBlock
+from wengert.compiler.targets.thread_block import PARAMETER_BYTES, ThreadBlock
 from wengert.core import machine
 from wengert.core.devices import LIBRARIES
 from wengert.core.errors import user_error

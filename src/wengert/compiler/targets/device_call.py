@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from wengert.compiler.targets.thread_block import VECTOR_BYTES
+from wengert.compiler.nests.thread_order import VECTOR_BYTES
 from wengert.core.array import Array
 from wengert.core.devices import ARRAY_CLASSES, LIBRARIES, find_device
 from wengert.core.errors import user_error

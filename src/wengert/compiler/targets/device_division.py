@@ -154,13 +154,19 @@ def invert(x: Lanes) -> Lanes:
 
 def approximate(symbol: str, x: Lanes) -> Lanes:
     """The device's approximation of a function, in each lane."""
-    code, type = x.code, x.type
-    if type.lanes == 1:
-        is_assembly = symbol.startswith("asm")
-        return code.add(f"call {type.text} {symbol}({x.typed})", type) if is_assembly else code.call(symbol, type, x)
+    if x.type.lanes > 1:
+        return in_each_lane(lambda one: approximate(symbol, one), x)
+    if symbol.startswith("asm"):
+        return x.code.add(f"call {x.type.text} {symbol}({x.typed})", x.type)
+    return x.code.call(symbol, x.type, x)
+
+
+def in_each_lane(function: Callable[..., Lanes], *operands: Lanes) -> Lanes:
+    """A function of numbers, in each lane."""
+    code, type = operands[0].code, operands[0].type
     found = Lanes(code, "poison", type)
     for lane in range(type.lanes):
-        one = approximate(symbol, pick_lanes(x, [lane]))
+        one = function(*[pick_lanes(x, [lane]) for x in operands])
         found = code.add(f"insertelement {found.typed}, {one.typed}, i64 {lane}", type)
     return found
 

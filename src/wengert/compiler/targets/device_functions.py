@@ -23,9 +23,9 @@ from wengert.compiler.functions.trigonometric import (
     reduce_small,
 )
 from wengert.compiler.functions.vector_functions import FUNCTIONS, Body, call, replace_rare
-from wengert.compiler.simd.lane_operations import any_lane, pick_lanes
+from wengert.compiler.simd.lane_operations import any_lane
 from wengert.compiler.simd.lanes import Lanes, select
-from wengert.compiler.targets.device_division import QUOTIENTS
+from wengert.compiler.targets.device_division import QUOTIENTS, in_each_lane
 
 SHORT_RARE = ("exp.wide", "log.any")
 """Parts of functions that are rarely needed, and so short that they are inlined."""
@@ -73,14 +73,7 @@ def log_of_usual(x: Lanes) -> Lanes:
 
 def remainder_by_halves(x: Lanes, y: Lanes) -> Lanes:
     """The remainder of a division, for quotients of any size, in each lane."""
-    code, type = x.code, x.type
-    if type.lanes == 1:
-        return remainder_of_one(x, y)
-    found = Lanes(code, "poison", type)
-    for lane in range(type.lanes):
-        rest = remainder_of_one(pick_lanes(x, [lane]), pick_lanes(y, [lane]))
-        found = code.add(f"insertelement {found.typed}, {rest.typed}, i64 {lane}", type)
-    return found
+    return remainder_of_one(x, y) if x.type.lanes == 1 else in_each_lane(remainder_of_one, x, y)
 
 
 def remainder_of_one(x: Lanes, y: Lanes) -> Lanes:

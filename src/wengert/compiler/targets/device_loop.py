@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from wengert.compiler.nests.thread_order import VECTOR_BYTES
 from wengert.compiler.targets.device_program import LoopStep
-from wengert.compiler.targets.thread_block import VECTOR_BYTES
 from wengert.core.spec import Spec
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiler.forms.classify import Form, is_immediate
-from wengert.compiler.kernels.row_fusion import fuse_rows
+from wengert.compiler.nests.grid_policy import row_limits
+from wengert.compiler.nests.row_fusion import fuse_rows
 from wengert.compiler.program.prepare import prepare_device_body
 from wengert.compiler.program.program_plan import (
     Plan,
@@ -26,7 +27,7 @@ from wengert.compiler.schedule.row_kernels import RowKernel
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.targets.grid_kernel import GridKernelWriter
-from wengert.compiler.targets.grid_rows import GridRowWriter, row_limits
+from wengert.compiler.targets.grid_rows import GridRowWriter
 from wengert.compiler.targets.grid_scatter import ScatterKernelWriter
 from wengert.compiler.targets.thread_block import DeviceKernel, ThreadBlock
 from wengert.compiler.targets.trajectories import (
@@ -37,6 +38,7 @@ from wengert.compiler.targets.trajectories import (
 )
 from wengert.control.loop import LOOP, Shape
 from wengert.control.residuals import has_unknown_length
+from wengert.core import machine
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
@@ -161,7 +163,7 @@ class DevicePlan(Plan):
         super().__init__(graph, (), prefix, reads_early)
 
     def fuse_rows(self, schedule: Schedule) -> list[Any]:
-        return fuse_rows(schedule, row_limits())
+        return fuse_rows(schedule, row_limits(machine.current))
 
     def choose_layouts(self, _: Schedule) -> dict[Node, tuple[int, ...]]:
         return {}

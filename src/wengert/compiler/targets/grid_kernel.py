@@ -8,31 +8,23 @@ from contextlib import ExitStack, contextmanager
 
 from wengert.compiler.forms.affine import Affine, lane_stride
 from wengert.compiler.forms.lowering import Reduction, lowering_of
-from wengert.compiler.kernels.accumulators import Accumulators, accumulator_type, piece_address
+from wengert.compiler.kernels.accumulators import Accumulators, accumulator_type
 from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loops import KernelLoops
+from wengert.compiler.nests.grid_order import group_of
+from wengert.compiler.nests.grid_policy import resident_blocks
+from wengert.compiler.nests.thread_order import THREADS, VECTOR_BYTES, WARP
 from wengert.compiler.schedule.memory_plan import POINTER, Memory, Pointers
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.simd.complex_lanes import constant
-from wengert.compiler.simd.lane_operations import any_lane, load_element, store_element
+from wengert.compiler.simd.lane_operations import load_element, store_element
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR, Type
-from wengert.compiler.targets.grid_plan import GridPlan, power_above
-from wengert.compiler.targets.thread_block import (
-    THREADS,
-    VECTOR_BYTES,
-    WARP,
-    DeviceKernel,
-    ThreadBlock,
-    ThreadVariable,
-    make_pointers,
-)
+from wengert.compiler.targets.grid_plan import NARROW, GridPlan
+from wengert.compiler.targets.thread_block import DeviceKernel, ThreadBlock, ThreadVariable, make_pointers
 from wengert.core import machine
 from wengert.graph.ir import Operation
-
-NARROW = 1 << 31
-"""Numbers below this are divided as integers of 32 bits, which is faster."""
 
 
 class GridElements(Elements):
@@ -112,12 +104,6 @@ class GridWriter(KernelLoops):
             self.elements.counters[counter] = self.code.constant(k, I64)
             self.elements.forget_along(counter)
 
-    def write_tile(self, sums: Sequence[Accumulators | None]) -> None:
-        """Write the body for each element that a thread has, whose sums are these."""
-        for k, own in enumerate(sums):
-            self.place_in_tile(k)
-            self.write_body(own)
-
     def fold_steps(self, sums: Sequence[Accumulators], first: Lanes, step: int, unrolled: int) -> None:
         """Fold every so-many-th element from the first one on; several are read at once."""
         code, reduced, slot = self.code, self.grid.reduced, self.code.variable(I64, first)
@@ -147,13 +133,35 @@ class GridWriter(KernelLoops):
             rule = lowering_of(found.node, Reduction)
             self.block.fold(variable, rule.fold, rule.initial(variable.type), width)
 
+    def store_sums(self, sums: Accumulators, variables: Sequence[ThreadVariable], piece: Lanes | None = None) -> None:
+        """Store the reductions, or those of one piece."""
+        for variable, found in zip(variables, sums.all, strict=True):
+            sums.store_value(found, variable.load(), piece)
+
+    @contextmanager
+    def items(self, count: int, width: int = 1) -> Iterator[tuple[Lanes, Lanes]]:
+        """Code for groups of threads, one for each of so many items; yields the item, and the number in the group."""
+        with self.block.phase() as thread:
+            item, member = self.block.find_item(thread, width)
+            with self.code.when(item < count):
+                yield item, member
+            self.elements.forget()
+            self.report_failures()
+
+    @contextmanager
+    def first_members(self, count: int, width: int) -> Iterator[Lanes]:
+        """Code for the first thread of each group; yields its item."""
+        with self.block.exchange() as thread:
+            item, member = self.block.find_item(thread, width)
+            with self.code.when((item < count) & member.eq(0)):
+                yield item
+
     def report_failures(self) -> None:
         """Add the failures of a thread to the status of the program."""
-        code, failures = self.code, self.code.constant(0, I64)
+        code = self.code
         if not self.elements.failures:
             return
-        for (failure, lanes), flags in self.elements.failures.items():
-            failures = failures | (any_lane(code.load(flags, Type("i1", lanes))).to("i64") << failure.bit)
+        failures = self.join_failures()
         with code.when(failures.ne(0)):
             status = code.load(Lanes(code, "%table", PTR), PTR)
             code.add(f"atomicrmw or {status.typed}, {failures.typed} monotonic", I64)
@@ -173,11 +181,11 @@ class GridKernelWriter(GridWriter):
         """The kernel, and those that combine its pieces."""
         plan, code, block = self.grid, self.code, self.block
         with block.phase() as thread:
-            item, member = self.find_item(thread)
-            sums = self.make_sums()
+            item, member = block.find_item(thread, plan.width)
+            sums = self.make_sums() if self.kernel.reductions else []
             with self.at_item(item, item < plan.items) as piece:
                 if sums:
-                    self.fold_steps(sums, piece * plan.width + member, plan.width * plan.pieces, plan.unrolled)
+                    self.fold_steps(sums, piece * plan.width + member, plan.width * plan.pieces, plan.steps)
                 else:
                     self.write_tile([None] * plan.tile)
                 self.elements.forget()
@@ -187,22 +195,15 @@ class GridKernelWriter(GridWriter):
             self.fold_sums(own, totals, plan.width)
         if sums:
             with block.exchange() as thread:
-                item, member = self.find_item(thread)
+                item, member = block.find_item(thread, plan.width)
                 with self.at_item(item, (item < plan.items) & member.eq(0)) as piece:
                     for k, (own, totals) in enumerate(zip(sums, variables, strict=True)):
                         self.place_in_tile(k)
-                        for variable, found in zip(totals, own.all, strict=True):
-                            self.store_sum(own, found.node, found.kept, variable.load(), piece)
+                        self.store_sums(own, totals, piece if plan.pieces > 1 else None)
         what = f"{list(plan.domain)} -> {', '.join(repr(node.spec) for node in self.kernel.roots)}"
-        resident = plan.resident(bool(code.calls))
+        resident = resident_blocks(plan, plan.decisions, bool(code.calls), machine.current)
         main = DeviceKernel(self.name, code, plan.blocks, plan.nbytes, what, resident)
         return [main, *self.combinations()]
-
-    def find_item(self, thread: Lanes) -> tuple[Lanes, Lanes]:
-        """The number of the element or piece that a thread works on, and the thread's number among those that do."""
-        width = self.grid.width
-        number = self.block.number * THREADS + thread
-        return number.logical_right(width.bit_length() - 1), thread & (width - 1)
 
     @contextmanager
     def at_item(self, item: Lanes, is_needed: Lanes) -> Iterator[Lanes]:
@@ -230,21 +231,6 @@ class GridKernelWriter(GridWriter):
             return item.like(0), item
         return divide(item, plan.kept, plan.items)
 
-    def make_sums(self) -> list[Accumulators]:
-        """The sums of each element that a thread has; none if there are no reductions."""
-        reductions, plan = self.kernel.reductions, self.grid
-        if not reductions:
-            return []
-        return [Accumulators(plan, self.elements, reductions, plan.axes) for _ in range(plan.tile)]
-
-    def store_sum(self, sums: Accumulators, node: Operation, kept: tuple, value: Lanes, piece: Lanes) -> None:
-        """Store a reduction, or that of a piece."""
-        index = sums.kept_index(node, kept)
-        if self.grid.pieces == 1:
-            self.elements.store_at(node, index, lowering_of(node, Reduction).finish(value))
-        else:
-            self.elements.write_memory(piece_address(self.elements, node, piece), index, value)
-
     def combinations(self) -> list[DeviceKernel]:
         """The kernels that fold the pieces of reductions."""
         if self.grid.pieces == 1:
@@ -262,20 +248,20 @@ def write_combination(
     code = Code()
     block, type, rule = make_block(code, name), accumulator_type(node, 1), lowering_of(node, Reduction)
     pointers, stored, result = make_pointers(block, memory, {}), type.in_memory, Type.from_dtype(node.dtype).in_memory
-    width = min(power_above(-(-pieces // machine.current.min_terms_per_device_thread)), THREADS)
+    width = group_of(pieces, 1)
     source, target = pointers.partials(node), pointers.target(node)
     with block.phase() as thread:
         variable = ThreadVariable(block, type)
         variable.store(constant(code, rule.initial(type), type))
-        element = (block.number * THREADS + thread).logical_right(width.bit_length() - 1)
-        with code.when(element < node.size), code.loop(thread & (width - 1), pieces, width) as piece:
+        element, member = block.find_item(thread, width)
+        with code.when(element < node.size), code.loop(member, pieces, width) as piece:
             at = code.offset(source, piece * node.size + element, stored)
             term = load_element(code, at, stored, stored.align).to(type.kind)
             variable.store(rule.fold(variable.load(), term))
     block.fold(variable, rule.fold, rule.initial(type), width)
     with block.exchange() as thread:
-        element = (block.number * THREADS + thread).logical_right(width.bit_length() - 1)
-        with code.when((element < node.size) & (thread & (width - 1)).eq(0)):
+        element, member = block.find_item(thread, width)
+        with code.when((element < node.size) & member.eq(0)):
             total = rule.finish(variable.load()).to(result.kind)
             store_element(total, code.offset(target, element, result), result.align)
     nbytes = pieces * node.size * stored.bits // 8 + node.nbytes

@@ -16,63 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from wengert.compiler.schedule.memory_plan import aligned_size
+from wengert.compiler.nests.thread_order import THREADS, VECTOR_BYTES, WARP
 from wengert.compiler.simd.lane_operations import load_element, pick_lanes
 from wengert.compiler.simd.lanes import Lanes, select
-from wengert.compiler.simd.types import I64, Type
-from wengert.compiler.targets.grid_kernel import NARROW
-from wengert.compiler.targets.thread_block import I32, THREADS, VECTOR_BYTES, WARP, ThreadBlock, ThreadVariable
-from wengert.core import machine
+from wengert.compiler.simd.types import Type
+from wengert.compiler.targets.grid_plan import AT_ONCE, BITS, DIGITS, PartitionPlan
+from wengert.compiler.targets.thread_block import I32, ThreadBlock, ThreadVariable
 
-DIGITS = THREADS
-"""The values of a digit, one for each thread of a block; of more, few rows of a tile would have the same."""
-BITS = DIGITS.bit_length() - 1
-"""The bits of a digit."""
-AT_ONCE = 4
-"""The number of rows that a thread reads at once, with 32 bits each."""
-READ_AHEAD = AT_ONCE * THREADS
-"""So many numbers of rows may be read beyond those of a target, and are not used: there is memory for them."""
 WARPS = THREADS // WARP
 I8, I16 = Type("i8"), Type("i16")
-
-
-class PartitionPlan:
-    """How rows are sorted, and where: arrays in one piece of memory, by name, and their offsets in bytes.
-
-    There are two sets of arrays for targets and rows, from one to the other of which each pass moves them. They have
-    whole tiles: rows that do not exist have the target -1, all digits of which are the highest, and come last.
-    `bounds` has two numbers for each target, the places at which its rows begin and end, if there are more rows than
-    targets; without rows, the end is before the beginning.
-    """
-
-    def __init__(self, rows: int, targets: int):
-        self.rows, self.targets, self.has_bounds = rows, targets, rows > targets
-        self.number = I32 if 2 * max(rows, targets) < NARROW else I64  # whole tiles may be more
-        size, bits = self.number.bits // 8, (targets - 1).bit_length()
-        self.passes = max(-(-bits // BITS), 1)
-        now = machine.current
-        nbytes = min(now.bytes_of_device_sort_tile, 1 << 15)  # places in it have 16 bits
-        self.each = max(nbytes // (size * THREADS * AT_ONCE), 1) * AT_ONCE
-        self.tile = self.each * THREADS
-        self.tiles = max(-(-rows // (self.tile * now.max_blocks_of_device_sort)), 1)
-        self.blocks = -(-rows // (self.tile * self.tiles))
-        whole = self.blocks * self.tiles * self.tile
-        counts = {
-            **{f"targets.{k}": whole for k in (0, 1)},
-            **{f"rows.{k}": whole + READ_AHEAD for k in (0, 1)},
-            "counts": DIGITS * self.blocks,
-            "totals": DIGITS,
-            "bounds": 2 * targets if self.has_bounds else 0,
-        }
-        self.offsets, self.nbytes = {}, 0
-        for name, count in counts.items():
-            self.offsets[name] = self.nbytes
-            self.nbytes += aligned_size(size * count)
-
-    @property
-    def result(self) -> int:
-        """Which set of arrays has the sorted order."""
-        return self.passes % 2
 
 
 class PartitionWriter:

@@ -5,26 +5,20 @@ Numbers for a row, and the elements of values that nothing else reads, are in sh
 
 from __future__ import annotations
 
-from wengert.compiler.forms.lowering import Reduction, lowering_of
 from wengert.compiler.kernels.accumulators import Accumulators
-from wengert.compiler.kernels.row_fusion import RowLimits
 from wengert.compiler.kernels.row_kernel import RowElements, RowPlan
+from wengert.compiler.nests.grid_policy import group_of_row, resident_blocks_of_rows, steps_at_once
+from wengert.compiler.nests.thread_order import THREADS
 from wengert.compiler.schedule.memory_plan import Memory
 from wengert.compiler.schedule.row_kernels import RowKernel, RowPart
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import Type
 from wengert.compiler.targets.grid_kernel import GridWriter
-from wengert.compiler.targets.grid_plan import GridPlan, power_above
-from wengert.compiler.targets.thread_block import THREADS, DeviceKernel, ThreadBlock, make_pointers
+from wengert.compiler.targets.grid_plan import GridPlan
+from wengert.compiler.targets.thread_block import DeviceKernel, ThreadBlock, make_pointers
 from wengert.core import machine
 from wengert.graph.ir import Node
-
-
-def row_limits() -> RowLimits:
-    """One thread folds all terms of a column of a row, and rows are in different blocks."""
-    now = machine.current
-    return RowLimits(now.max_shared_bytes_of_device_rows, False, now.max_terms_of_device_column)
 
 
 class GridRowElements(RowElements):
@@ -42,9 +36,7 @@ class GridRowPlan(RowPlan):
         super().__init__(kernel, schedule)
         longest = max([plan.kept * plan.reduced for plan in self.parts], default=1)
         bytes_of_row = sum(node.nbytes // kernel.count for node in kernel.buffers)
-        now = machine.current
-        fitting = power_above(-(-THREADS * bytes_of_row // now.max_shared_bytes_of_device_rows))
-        self.width = min(max(power_above(-(-longest // now.min_terms_per_device_thread)), fitting), THREADS)
+        self.width = group_of_row(longest, bytes_of_row, machine.current)
 
     @property
     def rows_of_block(self) -> int:
@@ -91,14 +83,8 @@ class GridRowWriter:
             self.write_part(writer, part)
         blocks = -(-self.kernel.count // self.plan.rows_of_block)
         what = f"{self.kernel.count} rows -> {', '.join(repr(node.spec) for node in self.kernel.roots)}"
-        return [DeviceKernel(self.name, self.code, blocks, self.plan.nbytes, what, self.resident())]
-
-    def resident(self) -> int:
-        """The blocks that a multiprocessor should have room for, as `GridPlan.resident` says."""
-        plans = self.plan.parts
-        now, is_short = machine.current, all(plan.is_short and not plan.is_running for plan in plans)
-        most = now.resident_blocks_of_short_rows if self.code.calls and is_short else now.resident_blocks_of_rows
-        return 0 if any(plan.is_long for plan in plans) else most
+        resident = resident_blocks_of_rows(self.plan.parts, bool(self.code.calls), machine.current)
+        return [DeviceKernel(self.name, self.code, blocks, self.plan.nbytes, what, resident)]
 
     def find_row(self, writer: GridWriter, thread: Lanes) -> tuple[Lanes, Lanes]:
         """The row of a thread, and its number among the threads of the row; sets the counters of the row."""
@@ -135,7 +121,7 @@ class GridRowWriter:
             row, member = self.find_row(writer, thread)
             sums = Accumulators(plan, writer.elements, part.reductions, plan.axes)
             with code.when(row < count):
-                writer.fold_steps([sums], member, width, plan.unrolled_steps(width))
+                writer.fold_steps([sums], member, width, steps_at_once(plan, machine.current, width))
             writer.elements.forget()
             variables = writer.keep_sums(sums)
             writer.report_failures()
@@ -144,7 +130,5 @@ class GridRowWriter:
             row, member = self.find_row(writer, thread)
             with code.when((row < count) & member.eq(0)):
                 writer.place(axes, member)
-                for variable, found in zip(variables, sums.all, strict=True):
-                    total = lowering_of(found.node, Reduction).finish(variable.load())
-                    writer.elements.store_at(found.node, sums.kept_index(found.node, found.kept), total)
+                writer.store_sums(sums, variables)
             writer.elements.forget()

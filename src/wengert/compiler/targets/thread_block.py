@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from wengert.compiler.nests.thread_order import THREADS, WARP
 from wengert.compiler.schedule.memory_plan import POINTER, Memory, Pointers, Slot
 from wengert.compiler.simd.complex_lanes import constant, from_parts, parts_of
 from wengert.compiler.simd.lane_operations import Fold
@@ -18,10 +19,6 @@ from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.graph.ir import Node
 
-THREADS, WARP = 256, 32
-"""The threads of a block, and those that run in step and exchange registers."""
-VECTOR_BYTES = 16
-"""The bytes that a thread reads and writes at once; arrays begin at multiples of them."""
 PARAMETER_BYTES = 4096
 """The most bytes that a kernel takes by value."""
 I32 = Type("i32")
@@ -132,6 +129,11 @@ class ThreadBlock:
         """A phase before which threads of the same warp have finished earlier ones; those of others may not have."""
         self.code.call("@llvm.nvvm.bar.warp.sync", None, self.code.constant(-1, I32))
         yield self.read("tid.x")
+
+    def find_item(self, thread: Lanes, width: int) -> tuple[Lanes, Lanes]:
+        """The number of the item that a group of `width` threads works on, and the thread's number in the group."""
+        number = self.number * THREADS + thread
+        return number.logical_right(width.bit_length() - 1), thread & (width - 1)
 
     # Memory
 

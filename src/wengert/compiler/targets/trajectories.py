@@ -16,6 +16,7 @@ from wengert.compiler.forms.affine import Affine, Counter, Position, flat_index
 from wengert.compiler.forms.classify import COMPUTED, Form, form_of, is_immediate, scalar_operations
 from wengert.compiler.forms.short_rows import in_rows
 from wengert.compiler.nests.element_sources import ElementSources
+from wengert.compiler.nests.thread_order import THREADS
 from wengert.compiler.program.prepare import prepare_device_body
 from wengert.compiler.program.program_plan import stored_base
 from wengert.compiler.schedule.memory_plan import Memory, Pointers, Slot
@@ -26,7 +27,7 @@ from wengert.compiler.simd.lane_operations import store_element
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.compiler.targets.grid_kernel import GridElements
-from wengert.compiler.targets.thread_block import THREADS, DeviceKernel, ThreadBlock, make_pointers
+from wengert.compiler.targets.thread_block import DeviceKernel, ThreadBlock, make_pointers
 from wengert.control.loop import Shape
 from wengert.control.residuals import has_unknown_length
 from wengert.core import machine
@@ -47,6 +48,8 @@ class BodyForms:
         self.aliases: dict[Node, Node] = {}
         self.axis_orders: dict[Node, tuple[int, ...]] = {}
         self.uses: dict[Node, int] = graph.count_uses()
+        self.counters = [Counter(0, n) for n in rows]
+        self.row = tuple([Affine(0, ((counter, 1),)) for counter in self.counters])
 
     @property
     def is_unrolled(self) -> bool:
@@ -55,9 +58,18 @@ class BodyForms:
         count = math.prod(self.rows)
         work = sum(scalar_operations(node) // count for node in self.graph.operations)
         return work <= machine.current.max_operations_of_unrolled_row and all(
-            self.forms[node] in allowed and (not self.rows or node.shape[:1] != self.rows or in_rows(node, self.rows))
+            self.forms[node] in allowed and (not self.has_rows(node) or in_rows(node, self.rows))
             for node in self.graph.nodes
         )
+
+    def has_rows(self, node: Node) -> bool:
+        """Whether the first axis of a value is that of rows."""
+        return bool(self.rows) and node.shape[:1] == self.rows
+
+    def positions(self, node: Node) -> list[Position]:
+        """The positions of a value that belong to one row, or all of them if the value has no rows."""
+        lead = self.row if self.has_rows(node) else ()
+        return [(*lead, *map(Affine, index)) for index in np.ndindex(node.shape[len(lead) :])]
 
 
 class NothingStored(Kernel):
@@ -115,15 +127,13 @@ def own_condition(condition: Graph, rows: tuple[int, ...]) -> Graph | None:
 def reads_own_rows(part: BodyForms, shape: Shape) -> bool:
     """Whether all elements of a row of the results depend on the same row of states, at known positions."""
     sources = ElementSources(part, NothingStored(part.rows, 0))  # type: ignore[arg-type]  # what it asks for
-    lead = counted(part.rows)
     states = {*part.graph.inputs[shape.constants : shape.last]}
-    found = [(node, p) for node in part.graph.outputs for p in row_positions(node, part.rows, lead)]
+    found = [(node, p) for node in part.graph.outputs for p in part.positions(node)]
     seen = set(found)
     for node, position in found:
         if node in states:
-            own = position[: len(part.rows)] == lead if node.shape[:1] == part.rows else True
-            inner = position[len(part.rows) :] if own and node.shape[:1] == part.rows else position
-            if not own or any(i.terms for i in inner):
+            lead = part.row if part.has_rows(node) else ()
+            if position[: len(lead)] != lead or any(i.terms for i in position[len(lead) :]):
                 return False
         if isinstance(node, Constant) and not is_immediate(node) and any(i.terms for i in position):
             return False
@@ -137,23 +147,6 @@ def reads_own_rows(part: BodyForms, shape: Shape) -> bool:
                 seen.add(element)
                 found.append(element)
     return True
-
-
-def counted(rows: tuple[int, ...]) -> Position:
-    """The position of a row."""
-    return tuple([Affine(0, ((_ROW.setdefault(n, Counter(0, n)), 1),)) for n in rows])
-
-
-_ROW: dict[int, Counter] = {}
-"""The counters of rows, one for each length: positions are equal if their counters are the same."""
-
-
-def row_positions(node: Node, rows: tuple[int, ...], lead: Position) -> list[Position]:
-    """The positions of a value that belong to one row, or all of them if the value has no rows."""
-    has_rows = bool(rows) and node.shape[: len(rows)] == rows
-    shape = node.shape[len(rows) :] if has_rows else node.shape
-    start = lead if has_rows else ()
-    return [(*start, *map(Affine, index)) for index in np.ndindex(shape)]
 
 
 class BodyInputs(NamedTuple):
@@ -183,19 +176,17 @@ class TrajectoryElements(GridElements):
         part: BodyForms,
         inputs: BodyInputs,
         states: dict[Node, list[Variable]],
-        counters: dict[Counter, Lanes],
+        row: Lanes,
     ):
         pointers: Any = BodyPointers(inputs.addresses)
         super().__init__(code, part, NothingStored(part.rows, 0), pointers)  # type: ignore[arg-type]  # as above
-        self.inputs, self.states, self.rows = inputs, states, part.rows
-        self.counters |= counters
+        self.part, self.inputs, self.states = part, inputs, states
+        self.counters |= dict.fromkeys(part.counters, row)
 
     def load(self, node: Node, position: Position) -> Lanes:
         if node in self.states:
-            shape, inner = node.shape, position
-            if self.rows and shape[:1] == self.rows:
-                shape, inner = shape[1:], position[1:]
-            return self.states[node][flat_index(inner, shape).constant].load()
+            first = int(self.part.has_rows(node))
+            return self.states[node][flat_index(position[first:], node.shape[first:]).constant].load()
         value = self.inputs.numbers.get(node)
         if isinstance(node, Constant) and not is_immediate(node):
             value = np.asarray(node.value)[tuple([i.constant for i in position])].item()
@@ -261,63 +252,49 @@ class TrajectoryWriter:
             steps = code.constant(shape.length, I64)
         elif loop.condition is None:
             steps = code.load(self.address(operands.pop(0)), I64)
-        graph, lead = loop.body.graph, counted(loop.rows)
-        counters = {i.terms[0][0]: row for i in lead}
-        inputs = self.read_inputs(operands)
+        graph, part, inputs = loop.body.graph, loop.body, self.read_inputs(operands)
         own = graph.inputs[shape.constants : shape.last]
-        first = TrajectoryElements(code, loop.body, inputs, {}, counters)
+        first = TrajectoryElements(code, part, inputs, {}, row)
         states: dict[Node, list[Variable]] = {}
         for node in own:
-            values = [first.load(node, p) for p in row_positions(node, loop.rows, lead)]
+            values = [first.load(node, p) for p in part.positions(node)]
             states[node] = [Variable(code, Type.from_dtype(node.dtype), value) for value in values]
         number = code.variable(I64, 0)
         head, body, done = code.label("loop"), code.label("step"), code.label("loop.done")
         code.jump(head)
         code.begin(head)
         i = code.load(number, I64)
-        goes_on = i < steps if steps is not None else self.holds(inputs, states, counters, lead)
+        goes_on = i < steps if steps is not None else self.holds(inputs, states, row)
         code.branch(goes_on, body, done)
         code.begin(body)
         at = steps - 1 - i if shape.reverse and steps is not None else i
         addresses = dict(inputs.addresses)
         for node in graph.inputs[shape.last :]:
             addresses[node] = code.offset(addresses[node], at * node.size, Type.from_dtype(node.dtype).in_memory)
-        elements = TrajectoryElements(code, loop.body, BodyInputs(addresses, inputs.numbers), states, counters)
-        outs = [[elements.at(out, p) for p in row_positions(out, loop.rows, lead)] for out in self.needed_outputs()]
+        elements = TrajectoryElements(code, part, BodyInputs(addresses, inputs.numbers), states, row)
+        needed = graph.outputs[: shape.states] if self.only_counts else graph.outputs
+        outs = [[elements.at(out, p) for p in part.positions(out)] for out in needed]
         for k in range(shape.states, len(outs)):
-            self.store_slice(k, outs[k], at, lead, elements)
+            self.store_slice(k, outs[k], at, elements)
         for node, new in zip(own, outs, strict=False):
             for variable, value in zip(states[node], new, strict=True):
                 variable.store(value.to(variable.type.kind))
         code.store(i + 1, number)
         code.jump(head)
         code.begin(done)
-        self.finish(row, code.load(number, I64), list(states.values()), lead, elements)
+        self.finish(row, code.load(number, I64), list(states.values()), elements)
 
-    def holds(
-        self, inputs: BodyInputs, states: dict[Node, list[Variable]], counters: dict[Counter, Lanes], lead: Position
-    ) -> Lanes:
+    def holds(self, inputs: BodyInputs, states: dict[Node, list[Variable]], row: Lanes) -> Lanes:
         """Whether the condition holds for the present states of a thread."""
         part = self.loop.condition
         assert part is not None
-        pairs = dict(zip(part.graph.inputs, self.loop.body.graph.inputs, strict=False))
-        given = BodyInputs(
-            {c: inputs.addresses[node] for c, node in pairs.items() if node in inputs.addresses},
-            {c: inputs.numbers[node] for c, node in pairs.items() if node in inputs.numbers},
-        )
-        present: dict[Node, list[Variable]] = {c: states[node] for c, node in pairs.items() if node in states}
-        elements = TrajectoryElements(self.code, part, given, present, counters)
+        pairs = dict[Node, Node](zip(part.graph.inputs, self.loop.body.graph.inputs, strict=False))
+        pick = lambda known: {c: known[node] for c, node in pairs.items() if node in known}
+        given, present = BodyInputs(pick(inputs.addresses), pick(inputs.numbers)), pick(states)
         (out,) = part.graph.outputs
-        return elements.at(out, row_positions(out, self.loop.rows, lead)[0])
+        return TrajectoryElements(self.code, part, given, present, row).at(out, part.positions(out)[0])
 
-    def needed_outputs(self) -> Sequence[Node]:
-        """The outputs of the body that are computed: all, or the states alone."""
-        outputs = self.loop.body.graph.outputs
-        return outputs[: self.loop.shape.states] if self.only_counts else outputs
-
-    def store_slice(
-        self, index: int, values: Sequence[Lanes], at: Lanes, lead: Position, elements: TrajectoryElements
-    ) -> None:
+    def store_slice(self, index: int, values: Sequence[Lanes], at: Lanes, elements: TrajectoryElements) -> None:
         """Write a slice of an output, if somebody reads it."""
         if index not in self.used:
             return
@@ -326,24 +303,17 @@ class TrajectoryWriter:
         if has_unknown_length(target.spec):
             base = self.code.load(base, PTR)
         start = self.code.offset(base, at * out.size, Type.from_dtype(out.dtype).in_memory)
-        self.write_row(out, values, start, lead, elements)
+        self.write_row(out, values, start, elements)
 
-    def write_row(
-        self, node: Node, values: Sequence[Lanes], start: Lanes, lead: Position, elements: TrajectoryElements
-    ) -> None:
+    def write_row(self, node: Node, values: Sequence[Lanes], start: Lanes, elements: TrajectoryElements) -> None:
         """Write the elements of a value that belong to one row."""
         type = Type.from_dtype(node.dtype).in_memory
-        for position, value in zip(row_positions(node, self.loop.rows, lead), values, strict=True):
+        for position, value in zip(self.loop.body.positions(node), values, strict=True):
             index = elements.evaluate(flat_index(position, node.shape), False)
             store_element(value.to(type.kind), self.code.offset(start, index, type), type.align)
 
     def finish(
-        self,
-        row: Lanes,
-        steps: Lanes,
-        states: Sequence[Sequence[Variable]],
-        lead: Position,
-        elements: TrajectoryElements,
+        self, row: Lanes, steps: Lanes, states: Sequence[Sequence[Variable]], elements: TrajectoryElements
     ) -> None:
         """Write the final states, and the number of steps."""
         elements.forget()
@@ -352,7 +322,7 @@ class TrajectoryWriter:
         for k, variables in enumerate(states):
             if k in self.used and not self.only_counts:
                 values, target = [variable.load() for variable in variables], self.pointers.target(self.used[k])
-                self.write_row(self.loop.body.graph.outputs[k], values, target, lead, elements)
+                self.write_row(self.loop.body.graph.outputs[k], values, target, elements)
 
 
 def may_share_memory(step: Operation, loop: Trajectories, schedule: Schedule, memory: Memory) -> bool:

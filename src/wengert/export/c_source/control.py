@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from wengert.compiler.simd.types import Type
@@ -120,59 +121,48 @@ class ControlWriter:
         ]
         following = [writer.scratch(stored_type(state.dtype), max(state.size, 1), "next") for state in states]
         counter = writer.local_name("step_number")
-        type = writer.index_type
         fixed = [writer.pointer(a) for a in constants]
-        if condition is not None:
-            self.open_while(fixed, buffers, condition, counter, len(specs))
-        else:
-            count = first_element(writer, step.args[0]) if has_count else str(shape.length)
-            last = f"{count} - 1" if has_count else str(shape.length - 1)
-            head = (
-                f"for ({type} {counter} = {last}; {counter} >= 0; --{counter}) {{"
-                if shape.reverse
-                else f"for ({type} {counter} = 0; {counter} < {count}; ++{counter}) {{"
-            )
-            writer.add(head)
-            writer.depth += 1
-        slices = [slice_at(writer.pointer(x), counter, x.size // max(x.shape[0], 1)) for x in sequences]
-        results = [slice_at(pointer, counter, spec.size) for pointer, spec in rows]
-        self.call(body, [*fixed, *buffers, *slices], [*following, *results])
-        for buffer, new, state in zip(buffers, following, states, strict=True):
-            if state.size == 1:
-                writer.add(f"{number_at(buffer)} = {number_at(new)};")
-            else:
-                writer.copy(buffer, f"{new}[{writer.counters[0]}]", state.size)
-        writer.depth -= 1
-        writer.add("}")
-        if condition is not None and len(specs) in self.used:
-            self.write_steps(counter, self.used[len(specs)])
+        steps = self.used.get(len(specs)) if condition is not None else None
+        with self.loop(counter, steps, fixed, buffers):
+            slices = [slice_at(writer.pointer(x), counter, x.size // max(x.shape[0], 1)) for x in sequences]
+            results = [slice_at(pointer, counter, spec.size) for pointer, spec in rows]
+            self.call(body, [*fixed, *buffers, *slices], [*following, *results])
+            for buffer, new, state in zip(buffers, following, states, strict=True):
+                if state.size == 1:
+                    writer.add(f"{number_at(buffer)} = {number_at(new)};")
+                else:
+                    writer.copy(buffer, f"{new}[{writer.counters[0]}]", state.size)
+        if steps is not None:
+            zero = writer.code.constant(0, Type("i32"))
+            writer.store(steps, zero, writer.code.atom(counter, Type("i64")))
 
-    def open_while(
-        self, fixed: Sequence[str], buffers: Sequence[str], condition: Graph, counter: str, number: int
-    ) -> None:
-        """The head of a loop with a condition; `number` is that of the output that counts the steps."""
-        writer = self.writer
+    @contextmanager
+    def loop(
+        self, counter: str, steps: Operation | None, fixed: Sequence[str], buffers: Sequence[str]
+    ) -> Iterator[None]:
+        """Write the lines of a step, which a counter or a condition repeats; `steps` is their number if it is used."""
+        writer, shape, condition = self.writer, self.step.params["shape"], self.step.params["condition"]
+        if condition is None:
+            count = str(shape.length) if shape.length is not None else first_element(writer, self.step.args[0])
+            last = str(shape.length - 1) if shape.length is not None else f"{count} - 1"
+            back = f"for ({writer.index_type} {counter} = {last}; {counter} >= 0; --{counter})"
+            with writer.block(back) if shape.reverse else writer.loop(counter, count):
+                yield
+            return
         bases = [*["fixed"] * len(fixed), *["state"] * len(buffers), "goes_on"]
         role = f"Whether a loop in {writer.name} goes on"
         function = writer.document.body(condition, f"{writer.name}_continues", role, bases)
         goes_on = writer.scope.take("goes_on")
         writer.add(f"uint8_t {goes_on};")
-        if number in self.used:
+        if steps is not None:
             writer.add(f"int64_t {counter} = 0;")
-        writer.add("for (;;) {")
-        writer.depth += 1
-        self.call(function, [*fixed, *buffers], [f"&{goes_on}"])
-        writer.add(f"if (!{goes_on}) {{")
-        writer.add("    break;")
-        writer.add("}")
-        if number in self.used:
-            writer.add(f"++{counter};")
-
-    def write_steps(self, counter: str, node: Operation) -> None:
-        """Store the number of steps of a loop with a condition."""
-        writer = self.writer
-        zero = writer.code.constant(0, Type("i32"))
-        writer.store(node, zero, writer.code.atom(counter, Type("i64")))
+        with writer.block("for (;;)"):
+            self.call(function, [*fixed, *buffers], [f"&{goes_on}"])
+            with writer.block(f"if (!{goes_on})"):
+                writer.add("break;")
+            if steps is not None:
+                writer.add(f"++{counter};")
+            yield
 
 
 def first_element(writer: FunctionWriter, node: Node) -> str:

@@ -12,45 +12,43 @@ from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from wengert.compiler.forms.affine import ZERO, Affine, Counter, Guard, Position, Read, flat_index
+from wengert.compiler.forms.affine import ZERO, Affine, Guard, Position, Read, flat_index
 from wengert.compiler.forms.classify import Form
-from wengert.compiler.forms.gather import IndexedPosition, gather_source
-from wengert.compiler.forms.lowering import View, lowering_of, write_element
-from wengert.compiler.nests.element_sources import Element, ElementSources
+from wengert.compiler.forms.gather import IndexedPosition, are_indices, gather_source
+from wengert.compiler.forms.lowering import write_element
+from wengert.compiler.kernels.element import Elements
+from wengert.compiler.nests.element_sources import Element
 from wengert.compiler.schedule.schedule_steps import Kernel
+from wengert.compiler.simd.lanes import Lanes
 from wengert.compiler.simd.types import Type
 from wengert.core import machine
 from wengert.export.c_source.functions import c_function, write_function
 from wengert.export.c_source.matrix_functions import OUT_OF_BOUNDS
-from wengert.export.c_source.terms import ATOM, C_TYPES, Term
-from wengert.graph.ir import Constant, Node, Operation
+from wengert.export.c_source.terms import ATOM, C_TYPES, CCode, Term
+from wengert.graph.ir import Node, Operation
 
 if TYPE_CHECKING:
     from wengert.export.c_source.function_writer import FunctionWriter
 
 
-class CElements(ElementSources):
-    """The elements of one kernel, written where they are needed; `counters` are the names of the loop counters."""
+class CElements(Elements):
+    """The elements of one kernel, written where they are needed."""
+
+    code: CCode
+    known: dict[Element, Term]  # type: ignore[assignment]  # this code writes terms
 
     def __init__(self, writer: FunctionWriter, kernel: Kernel):
-        super().__init__(writer.schedule, kernel)
-        self.writer, self.code = writer, writer.code
-        self.known: dict[Element, Term] = {}
+        super().__init__(writer.code, writer.schedule, kernel, None)  # type: ignore[arg-type]  # arrays have names
+        self.writer = writer
         self.uses: dict[Element, int] = {}
         self.checked: dict[tuple[str, int], Term] = {}  # computed indices that were checked
-        self.counters: dict[Counter, str] = {}
         self.computed: dict[Node, None] = {}
 
     def resolve(self, node: Node, position: Position) -> Element:
         """The element behind views."""
         while self.schedule.forms[node] is Form.VIEW and not self.is_stored(node):
-            assert isinstance(node, Operation)
-            found = lowering_of(node, View).position(position, node.args[0].spec, **node.params)
-            assert found is not None, node.primitive.name
             self.computed[node] = None
-            node, position = node.args[0], found
+            ((node, position),) = self.sources(node, position)
         return node, position
 
     def operands_of(self, element: Element) -> list[Element]:
@@ -70,26 +68,26 @@ class CElements(ElementSources):
 
     def at(self, node: Node, position: Position) -> Term:
         """The expression of an element; statements that it needs are written before."""
-        whole = self.resolve(node, position)
-        stack = [whole]
-        while stack:
-            element = stack[-1]
-            if element in self.known:
-                stack.pop()
-                continue
-            is_choice = self.schedule.forms[element[0]] is Form.CHOICE and not self.is_stored(element[0])
-            missing = [] if is_choice else [e for e in self.operands_of(element) if e not in self.known]
-            if missing:
-                stack += missing
-            else:
-                self.known[element] = self.assign(element, self.compute(*element))
-                stack.pop()
-        return self.known[whole]
+        return super().at(*self.resolve(node, position))  # type: ignore[return-value]  # a term
+
+    def needed(self, element: Element) -> list[Element]:
+        is_choice = self.schedule.forms[element[0]] is Form.CHOICE and not self.is_stored(element[0])
+        return [] if is_choice else self.operands_of(element)
+
+    def read_at_once(self, _: Node, __: Position) -> None:
+        return None
 
     def compute(self, node: Node, position: Position) -> Term:
+        """The expression of an element whose operands are known, or a variable that has its value."""
+        term = self.express(node, position)
+        is_shared = self.uses.get((node, position), 1) > 1
+        is_long = len(str(term)) > machine.current.max_characters_of_c_expression
+        return self.declare(node, term) if term.operands and (is_shared or is_long) else term
+
+    def express(self, node: Node, position: Position) -> Term:
         """The expression of an element whose operands are known."""
         if self.is_stored(node):
-            return self.load(node, flat_index(position, node.shape))
+            return self.load(node, position)
         assert isinstance(node, Operation)
         form = self.schedule.forms[node]
         if form is Form.CHOICE:
@@ -116,13 +114,6 @@ class CElements(ElementSources):
 
     # Variables
 
-    def assign(self, element: Element, term: Term) -> Term:
-        """An expression, or a variable that has its value."""
-        is_shared = self.uses.get(element, 1) > 1 and bool(term.operands)
-        if not is_shared and len(str(term)) <= machine.current.max_characters_of_c_expression:
-            return term
-        return self.declare(element[0], term) if term.operands else term
-
     def declare(self, node: Node, term: Term) -> Term:
         """A new variable with the value of an expression."""
         name = self.writer.local_name(self.writer.user_name(node) or "t")
@@ -131,9 +122,16 @@ class CElements(ElementSources):
 
     # Memory
 
-    def load(self, node: Node, index: Affine) -> Term:
+    def load(self, node: Node, position: Position) -> Term:
         """An element of a value in memory."""
-        return self.writer.element(self.writer.source(node), node, self.affine(index))
+        return self.writer.element(self.writer.source(node), node, self.affine(flat_index(position, node.shape)))
+
+    def store(self, node: Node, positions: Sequence[Position], values: Sequence[Lanes]) -> None:
+        for position, value in zip(positions, values, strict=True):
+            self.store_at(node, flat_index(position, node.shape), value)
+
+    def store_at(self, node: Node, index: Affine, value: Lanes) -> None:
+        self.writer.store(node, self.affine(index), value.to(Type.from_dtype(node.dtype).kind))  # type: ignore[arg-type]  # a term
 
     def affine(self, affine: Affine) -> Term:
         """An affine function of the loop counters."""
@@ -147,7 +145,7 @@ class CElements(ElementSources):
         plus: list[Term] = []
         minus: list[Term] = []
         for counter, k in affine.terms:
-            name = self.code.atom(self.counters[counter], INDEX)
+            name = self.counters[counter]
             (plus if k > 0 else minus).append(name if abs(k) == 1 else abs(k) * name)  # type: ignore[arg-type]  # a term
         if affine.constant:
             (plus if affine.constant > 0 else minus).append(self.code.constant(abs(affine.constant), INDEX))
@@ -183,7 +181,9 @@ class CElements(ElementSources):
         known, checked = dict(self.known), dict(self.checked)
         with self.writer.apart() as lines:
             term = self.at(node.args[read.operand], read.position).to(type.kind)
-        self.known, self.checked = known, checked
+        self.known.clear()
+        self.known |= known
+        self.checked = checked
         return lines, term
 
     def condition(self, guards: Sequence[Guard]) -> Term:
@@ -219,32 +219,25 @@ class CElements(ElementSources):
 
     def indexed(self, arrays: Sequence[Node], indexed: IndexedPosition) -> Term:
         """The index in memory of an element that arrays select; the function returns if one of them is not valid."""
-        total, affine, stride = None, ZERO, 1
-        elements = iter(reversed(self.index_elements(arrays, indexed)))
-        for axis in reversed(indexed.axes):
-            if axis.operand is None:
-                assert axis.affine is not None
-                affine = affine.plus(axis.affine.times(stride))
-            else:
-                index = self.valid_index(arrays[axis.operand], self.at(*next(elements)), axis.extent)
-                term = index if stride == 1 else stride * index
-                total = term if total is None else term + total
-            stride *= axis.extent
+        total, affine = self.computed_index(arrays, indexed)
         if total is None or affine != ZERO:
             rest = self.affine(affine)
             total = rest if total is None else total + rest
         assert isinstance(total, Term)
         return total
 
-    def valid_index(self, array: Node, index: Term, extent: int) -> Term:
+    def add_index(self, total: Lanes | None, index: Lanes, stride: int) -> Lanes:
+        term = index if stride == 1 else stride * index
+        return term if total is None else term + total
+
+    def index_along(self, element: Element, extent: int) -> Term:
         """An index along an axis; negative ones count from its end. Those of a constant are checked here."""
-        values = np.asarray(array.value) if isinstance(array, Constant) else None
-        if values is not None and values.size and values.min() >= 0 and values.max() < extent:
+        index, writer = self.at(*element), self.writer
+        if are_indices(element[0], extent):
             return index
         key = str(index), extent
         if key in self.checked:
             return self.checked[key]
-        writer = self.writer
         writer.fail(OUT_OF_BOUNDS)
         given = index.to("i64")
         if given.precedence < ATOM or given.operands:
@@ -253,9 +246,8 @@ class CElements(ElementSources):
             given = self.code.atom(name, Type("i64"))
         name = writer.local_name("at")
         writer.add(f"const int64_t {name} = ({given} < 0) ? {given} + {extent} : {given};")
-        writer.add(f"if ({name} < 0 || {name} >= {extent}) {{")
-        writer.add(f"    return {OUT_OF_BOUNDS};")
-        writer.add("}")
+        with writer.block(f"if ({name} < 0 || {name} >= {extent})"):
+            writer.add(f"return {OUT_OF_BOUNDS};")
         self.checked[key] = self.code.atom(name, Type("i64"))
         return self.checked[key]
 

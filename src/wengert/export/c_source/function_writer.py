@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -223,9 +223,8 @@ class FunctionWriter:
         if count == 1:
             self.add(f"{target}[0] = {element.replace(f'[{i}]', '[0]')};")
             return
-        self.add(f"for ({self.index_type} {i} = 0; {i} < {count}; ++{i}) {{")
-        self.add(f"    {target}[{i}] = {element};")
-        self.add("}")
+        with self.loop(i, count):
+            self.add(f"{target}[{i}] = {element};")
 
     # Lines
 
@@ -249,9 +248,21 @@ class FunctionWriter:
                 self.add(f"    {part}")
             self.add(f"    {inside[-1]});")
         if can_fail:
-            self.add(f"if ({name} != 0) {{")
-            self.add(f"    return {name};")
-            self.add("}")
+            with self.block(f"if ({name} != 0)"):
+                self.add(f"return {name};")
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """Write the lines of a statement between braces."""
+        self.add(f"{head} {{")
+        self.depth += 1
+        yield
+        self.depth -= 1
+        self.add("}")
+
+    def loop(self, counter: str, count: int | str) -> AbstractContextManager[None]:
+        """Write the lines of a loop from zero on."""
+        return self.block(f"for ({self.index_type} {counter} = 0; {counter} < {count}; ++{counter})")
 
     @contextmanager
     def apart(self, deeper: int = 1) -> Iterator[list[str]]:

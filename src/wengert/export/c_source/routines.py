@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
 from wengert.core.aspects import Aspect
@@ -19,7 +20,6 @@ class RoutineCall:
 
     def __init__(self, writer: FunctionWriter, node: Operation):
         self.writer, self.node = writer, node
-        self.index_type = writer.index_type
 
     def add(self, text: str) -> None:
         """Add a line."""
@@ -43,27 +43,32 @@ class RoutineCall:
         """The name of a loop counter."""
         return self.writer.counters[depth]
 
-    def open_loop(self, counter: str, count: int | str) -> None:
-        """Begin a loop."""
-        self.add(f"for ({self.index_type} {counter} = 0; {counter} < {count}; ++{counter}) {{")
-        self.writer.depth += 1
+    def loop(self, counter: str, count: int | str) -> AbstractContextManager[None]:
+        """Write the lines of a loop."""
+        return self.writer.loop(counter, count)
 
-    def close_loops(self, count: int = 1) -> None:
-        """End loops."""
-        for _ in range(count):
-            self.writer.depth -= 1
-            self.add("}")
+    def call_for_stack(
+        self,
+        name: str,
+        sizes: Sequence[int],
+        operands: int,
+        core: int = 2,
+        work: tuple[str, int] | None = None,
+        failure: int = 0,
+    ) -> None:
+        """Call a function for each item of a stack, whose `core` last axes are those of the item.
 
-    def for_stack(self, core: int, write: Callable[[Callable[[str, int], str]], None]) -> None:
-        """Write a call for each matrix of the stack of the first operand; `write` is given how to find the i-th one."""
+        It is given sizes, the addresses in so many operands and in the result, and memory for `work`.
+        """
         count = math.prod(self.node.args[0].shape[:-core])
-        if count == 1:
-            write(lambda pointer, size: pointer)  # the only one
-            return
+        arrays = [self.operand(i) for i in range(operands)] + [self.result()]
+        steps = [math.prod(a.shape[-core:]) for a in (*self.node.args[:operands], self.node)]
+        memory = [] if work is None else [self.writer.scratch("double", work[1], work[0])]
         i = self.counter(0)
-        self.open_loop(i, count)
-        write(lambda pointer, size: f"{pointer} + {size} * {i}")
-        self.close_loops()
+        if count > 1:
+            arrays = [f"{array} + {step} * {i}" for array, step in zip(arrays, steps, strict=True)]
+        with self.loop(i, count) if count != 1 else nullcontext():
+            self.call(name, [*map(str, sizes), *arrays, *memory], failure)
 
 
 class CRoutine(NamedTuple):
@@ -93,17 +98,15 @@ class AxisRows(NamedTuple):
         """The rows of an array of this shape."""
         return AxisRows(shape[axis], math.prod(shape[axis + 1 :]), math.prod(shape[:axis]))
 
-    def open(self, call: RoutineCall) -> str:
-        """Begin loops over all rows; returns the index of the first element of a row."""
+    @contextmanager
+    def loops(self, call: RoutineCall) -> Iterator[str]:
+        """Write the loops over all rows; yields the index of the first element of a row."""
         counters, parts = iter(call.writer.counters), []
-        if self.outer > 1:
-            call.open_loop(i := next(counters), self.outer)
-            parts.append(f"{self.length * self.stride} * {i}")
-        if self.stride > 1:
-            call.open_loop(j := next(counters), self.stride)
-            parts.append(j)
-        return " + ".join(parts) or "0"
-
-    def close(self, call: RoutineCall) -> None:
-        """End the loops over rows."""
-        call.close_loops((self.outer > 1) + (self.stride > 1))
+        with ExitStack() as loops:
+            if self.outer > 1:
+                loops.enter_context(call.loop(i := next(counters), self.outer))
+                parts.append(f"{self.length * self.stride} * {i}")
+            if self.stride > 1:
+                loops.enter_context(call.loop(j := next(counters), self.stride))
+                parts.append(j)
+            yield " + ".join(parts) or "0"

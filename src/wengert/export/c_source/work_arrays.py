@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from wengert.compiler.schedule.memory_plan import free_block
+from wengert.compiler.schedule.memory_plan import free_block, take_block
 from wengert.graph.ir import Node
 
 WORK_NAMES = {
@@ -61,23 +61,12 @@ def plan_work(steps: Sequence[StepUse], parts: Mapping[Key, WorkPart]) -> WorkPl
         for key in step.writes:
             if key in parts and key not in offsets:
                 c_type, count = parts[key]
-                offsets[key], sizes[c_type] = take(free.setdefault(c_type, []), sizes.get(c_type, 0), count)
+                offsets[key] = take_block(free.setdefault(c_type, []), sizes.get(c_type, 0), count)
+                sizes[c_type] = max(sizes.get(c_type, 0), offsets[key] + count)
         for key in dict.fromkeys([*step.reads, *step.writes]):
             if key in parts and last[key] == k:
                 free_block(free[parts[key].c_type], offsets[key], parts[key].length)
     return WorkPlan(offsets, {c_type: sizes[c_type] for c_type in WORK_NAMES if sizes.get(c_type)})
-
-
-def take(free: list[tuple[int, int]], size: int, count: int) -> tuple[int, int]:
-    """The offset of the smallest free block that is large enough, or of a new one; and the size of the array then."""
-    fitting = [(length, i) for i, (_, length) in enumerate(free) if length >= count]
-    if not fitting:
-        return size, size + count
-    length, i = min(fitting)
-    offset, _ = free.pop(i)
-    if length > count:
-        free_block(free, offset + count, length - count)
-    return offset, size
 
 
 def split_arena(sizes: Mapping[str, int]) -> tuple[dict[str, int], int]:

@@ -143,48 +143,31 @@ def is_double(node: Operation) -> bool:
 
 def write_cholesky(call: RoutineCall) -> None:
     """The Cholesky factor of each matrix."""
-    n, a, out = call.node.shape[-1], call.operand(0), call.result()
-    call.for_stack(2, lambda at: call.call("factor_cholesky", [str(n), at(a, n * n), at(out, n * n)], NOT_POSITIVE))
+    call.call_for_stack("factor_cholesky", call.node.shape[-1:], 1, failure=NOT_POSITIVE)
 
 
 def write_solve(call: RoutineCall) -> None:
     """Systems of linear equations."""
     n, m = call.node.shape[-2:]
-    a, b, out = call.operand(0), call.operand(1), call.result()
-    work = call.writer.scratch("double", n * (n + 1), "factors")
-    call.for_stack(
-        2,
-        lambda at: call.call(
-            "solve_system", [str(n), str(m), at(a, n * n), at(b, n * m), at(out, n * m), work], SINGULAR
-        ),
-    )
+    call.call_for_stack("solve_system", (n, m), 2, work=("factors", n * (n + 1)), failure=SINGULAR)
 
 
 def write_triangle(call: RoutineCall) -> None:
     """Triangular systems."""
-    (n, m), params = call.node.shape[-2:], call.node.params
-    a, b, out = call.operand(0), call.operand(1), call.result()
-    flags = [str(int(params["lower"])), str(int(params["unit_diagonal"]))]
-    call.for_stack(
-        2,
-        lambda at: call.call(
-            "solve_triangle", [str(n), str(m), *flags, at(a, n * n), at(b, n * m), at(out, n * m)], SINGULAR
-        ),
-    )
+    flags = int(call.node.params["lower"]), int(call.node.params["unit_diagonal"])
+    call.call_for_stack("solve_triangle", (*call.node.shape[-2:], *flags), 2, failure=SINGULAR)
 
 
 def write_factored(call: RoutineCall) -> None:
     """The factors of each matrix, as LAPACK packs them."""
-    n, a, out = call.node.shape[-1], call.operand(0), call.result()
-    work = call.writer.scratch("double", n * n, "turned")
-    call.for_stack(2, lambda at: call.call("factor_transposed", [str(n), at(a, n * n), at(out, n * (n + 1)), work]))
+    n = call.node.shape[-1]
+    call.call_for_stack("factor_transposed", (n,), 1, work=("turned", n * n))
 
 
 def write_cofactors(call: RoutineCall) -> None:
     """The cofactors of each matrix."""
-    n, a, out = call.node.shape[-1], call.operand(0), call.result()
-    work = call.writer.scratch("double", n * n, "minor")
-    call.for_stack(2, lambda at: call.call("find_cofactors", [str(n), at(a, n * n), at(out, n * n), work]))
+    n = call.node.shape[-1]
+    call.call_for_stack("find_cofactors", (n,), 1, work=("minor", n * n))
 
 
 c_routine.enter(CRoutine(write_cholesky, is_double), cholesky._cholesky)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -26,18 +27,16 @@ def write_accumulation(call: RoutineCall, sign: str) -> None:
     """Each element with all before it along an axis."""
     rows, type = AxisRows.of(call.node.shape, call.node.params["axis"]), Type.from_dtype(call.node.dtype)
     x, out = call.operand(0), call.result()
-    first = rows.open(call)
-    total = call.writer.local_name("total")
     start = call.writer.code.constant(0 if sign == "+" else 1, type)
-    call.add(f"{C_TYPES[type.kind]} {total} = {start};")
     k = call.counter((rows.outer > 1) + (rows.stride > 1))
-    call.open_loop(k, rows.length)
-    at = k if rows.stride == 1 else f"{rows.stride} * {k}"
-    at = at if first == "0" else f"{first} + {at}"
-    call.add(f"{total} {sign}= {x}[{at}];")
-    call.add(f"{out}[{at}] = {total};")
-    call.close_loops()
-    rows.close(call)
+    with rows.loops(call) as first:
+        total = call.writer.local_name("total")
+        call.add(f"{C_TYPES[type.kind]} {total} = {start};")
+        at = k if rows.stride == 1 else f"{rows.stride} * {k}"
+        at = at if first == "0" else f"{first} + {at}"
+        with call.loop(k, rows.length):
+            call.add(f"{total} {sign}= {x}[{at}];")
+            call.add(f"{out}[{at}] = {total};")
 
 
 def can_accumulate(node: Operation) -> bool:
@@ -54,10 +53,9 @@ def write_order(call: RoutineCall) -> None:
     rows = AxisRows.of(call.node.shape, call.node.params["axis"])
     x, out = call.operand(0), call.result()
     work = call.writer.scratch("int64_t", rows.length, "merged")
-    first = rows.open(call)
-    at = (lambda pointer: pointer) if first == "0" else (lambda pointer: f"{pointer} + {first}")
-    call.call("find_order", [str(rows.length), str(rows.stride), at(x), at(out), work])
-    rows.close(call)
+    with rows.loops(call) as first:
+        arrays = [x, out] if first == "0" else [f"{x} + {first}", f"{out} + {first}"]
+        call.call("find_order", [str(rows.length), str(rows.stride), *arrays, work])
 
 
 def write_counts_before(call: RoutineCall) -> None:
@@ -72,12 +70,8 @@ def write_counts_before(call: RoutineCall) -> None:
         int(call.node.params["side"] == "right"),
     ]
     found = writer.code.atom(f"count_before({', '.join(map(str, arguments))})", Type("i64"))
-    if is_one:
+    with nullcontext() if is_one else call.loop(i, call.node.size):
         writer.store(call.node, index, found)
-        return
-    call.open_loop(i, call.node.size)
-    writer.store(call.node, index, found)
-    call.close_loops()
 
 
 c_routine.enter(
@@ -114,10 +108,8 @@ def expand_convolve(x: Any, y: Any, mode: str) -> Any:
 
 def write_convolve(call: RoutineCall) -> None:
     """The convolution of each pair of rows."""
-    (n, m), length = [a.shape[-1] for a in call.node.args], call.node.shape[-1]
-    x, y, out = call.operand(0), call.operand(1), call.result()
     name = f"convolve_{call.node.params['mode']}"
-    call.for_stack(1, lambda at: call.call(name, [str(n), str(m), at(x, n), at(y, m), at(out, length)]))
+    call.call_for_stack(name, [a.shape[-1] for a in call.node.args], 2, core=1)
 
 
 c_routine.enter(
@@ -146,25 +138,20 @@ def write_sparse(call: RoutineCall, statement: str) -> None:
     out, width = call.result(), math.prod(node.args[1].shape[1:])
     writer.copy(out, str(writer.code.constant(0, Type.from_dtype(node.dtype))), node.size)
     element, (i, j, k) = writer.local_name("element"), writer.counters[:3]
-    call.add(f"{call.index_type} {element} = 0;")
-    call.open_loop(i, node.params["shape"][0])
-    call.open_loop(j, f"{counts}[{i}]")
+    call.add(f"{writer.index_type} {element} = 0;")
     column = f"{columns}[{element}]"
-    if not all(isinstance(a, Constant) for a in node.args[2:]):
-        writer.fail(OUT_OF_BOUNDS)
-        limits = f"{element} >= {node.args[2].size} || {column} < 0 || {column} >= {node.params['shape'][1]}"
-        call.add(f"if ({limits}) {{")
-        call.add(f"    return {OUT_OF_BOUNDS};")
-        call.add("}")
-    if width > 1:
-        call.open_loop(k, width)
-    indices = {"row": i, "column": column} if width == 1 else {
-        "row": f"{width} * {i} + {k}", "column": f"{width} * {column} + {k}"
-    }  # fmt: skip
-    call.add(statement.format(x=x, y=y, out=out, element=element, **indices))
-    call.close_loops(width > 1)
-    call.add(f"++{element};")
-    call.close_loops(2)
+    with call.loop(i, node.params["shape"][0]), call.loop(j, f"{counts}[{i}]"):
+        if not all(isinstance(a, Constant) for a in node.args[2:]):
+            writer.fail(OUT_OF_BOUNDS)
+            limits = f"{element} >= {node.args[2].size} || {column} < 0 || {column} >= {node.params['shape'][1]}"
+            with writer.block(f"if ({limits})"):
+                call.add(f"return {OUT_OF_BOUNDS};")
+        indices = {"row": i, "column": column} if width == 1 else {
+            "row": f"{width} * {i} + {k}", "column": f"{width} * {column} + {k}"
+        }  # fmt: skip
+        with call.loop(k, width) if width > 1 else nullcontext():
+            call.add(statement.format(x=x, y=y, out=out, element=element, **indices))
+        call.add(f"++{element};")
 
 
 def is_sparse_product(node: Operation) -> bool:

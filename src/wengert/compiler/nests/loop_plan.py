@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from wengert.compiler.forms.affine import Counter
+from wengert.compiler.forms.affine import ZERO, Affine, Counter, Position, flat_index
 from wengert.compiler.nests.borders import Borders, Interior
 from wengert.compiler.nests.decisions import Decision, find
 from wengert.compiler.nests.legality import kept_axes, outermost_axis, reduced_axes, row_length
@@ -13,14 +13,14 @@ from wengert.compiler.nests.policy import decisions_of
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.core import machine
-from wengert.graph.ir import Node
+from wengert.graph.ir import Node, Operation
 
 
 class LoopPlan(Nest):
     """A nest and the loops by which it is computed.
 
     `vector_axis` is the axis with SIMD lanes. `kept_axes` and `reduced_axes` are in the order of their loops. In the
-    `interior`, bodies have no guards. The elements of a `tile` have a counter each.
+    `interior`, bodies have no guards. A `tile` has so many elements along the `tile_axis`.
     """
 
     def __init__(self, kernel: Kernel, schedule: Schedule):
@@ -30,12 +30,12 @@ class LoopPlan(Nest):
         lanes = find(self.decisions, "lanes")
         self.vector_axis: int | None = None if lanes is None else lanes.axis
         self.lanes = 1 if lanes is None else lanes.amount
+        tile = find(self.decisions, "tile")
+        self.tile_axis: int | None = None if tile is None else tile.axis
+        self.tile = 1 if tile is None else tile.amount
         self.kept_axes, self.reduced_axes = kept_axes(self, self.decisions), reduced_axes(self)
         self.interior = self.find_interior()
         self.counters = [Counter(i, n, self.grain(i)) for i, n in enumerate(self.domain)]
-        self.tile = self.find_tile()
-        for counter in self.tile[:1]:
-            self.counters[counter.axis] = counter
 
     def decide(self) -> Sequence[Decision]:
         """The decisions by which it runs."""
@@ -49,21 +49,13 @@ class LoopPlan(Nest):
         borders = Borders(self, bodies.axis, self.lanes)
         return borders.overlapping() if bodies.kind == "overlap" else borders.interior(bodies.amount)
 
-    def find_tile(self) -> list[Counter]:
-        """The counters of the elements of a tile: neighbours, of which the last one ends with the axis."""
-        tile = find(self.decisions, "tile")
-        if tile is None:
-            return []
-        n, count = self.domain[tile.axis], tile.amount
-        return [Counter(tile.axis, n, 1, range(k, n - count + k + 1)) for k in range(count)]
-
     def grain(self, axis: int) -> int:
         """The lanes along an axis."""
         return self.lanes if axis == self.vector_axis else 1
 
     def step(self, axis: int) -> int:
         """The step of the loop over an axis: its lanes, or the elements of a tile."""
-        return len(self.tile) if any(c.axis == axis for c in self.tile) else self.counters[axis].lanes
+        return self.tile if axis == self.tile_axis else self.counters[axis].lanes
 
     @property
     def row_axes(self) -> range:
@@ -96,6 +88,12 @@ class LoopPlan(Nest):
         """The bytes of partial results of each reduction that is cut into pieces."""
         cut = self.kernel.folds if self.cuts or self.is_cut_in_pieces else []
         return {node: machine.current.sum_pieces * node.nbytes for node in cut}
+
+    def kept_index(self, node: Operation, axes: Collection[int], kept: Position = ()) -> Affine:
+        """The index of the element that a reduction along axes has; `kept` is its position along unrolled axes."""
+        looped = () if self.is_flat else [p for i, p in enumerate(self.position(node)) if i not in axes]
+        shape = tuple([n for i, n in enumerate(node.args[0].shape) if i not in node.params["axis"]])
+        return flat_index((*looped, *kept), shape) if shape else ZERO
 
     # Threads
 

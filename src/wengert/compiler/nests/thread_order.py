@@ -14,10 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wengert.compiler.forms.affine import Affine
-from wengert.compiler.targets.thread_block import WARP
+from wengert.compiler.forms.affine import Affine, flat_index
+from wengert.compiler.nests.nest import Nest
 from wengert.core import machine
 
+THREADS, WARP = 256, 32
+"""The threads of a block, and those that run in step and exchange registers."""
+VECTOR_BYTES = 16
+"""The bytes that a thread reads and writes at once; arrays begin at multiples of them."""
 CACHE_LINE = 128
 """The bytes that a warp reads or writes in one turn."""
 
@@ -106,7 +110,23 @@ class OrderSearch:
             n = self.domain[axis]
             if axis in self.reduced:
                 n = -(-n // self.serial)
-                n = 1 << max(n - 1, 0).bit_length()
+                n = power_above(n)
             found[axis] = numbers % n
             numbers = numbers // n
         return found
+
+
+def memory_accesses(nest: Nest) -> list[Access]:
+    """What the body of a nest reads and writes."""
+    written = [(node, position) for node in nest.kernel.maps for position in nest.stored_positions(node)]
+    read = [element for element in nest.requested_elements() if nest.sources.is_stored(element[0])]
+    return [Access(flat_index(position, node.shape), node.dtype.itemsize) for node, position in written + read]
+
+
+def power_above(n: int) -> int:
+    """The smallest power of two that is at least n.
+
+    >>> power_above(5), power_above(8)
+    (8, 8)
+    """
+    return 1 << max(n - 1, 0).bit_length()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 
 from wengert.compiler.forms.affine import flat_index
 from wengert.compiler.forms.classify import COMPUTED, operation_cost
-from wengert.compiler.kernels.loop_plan import LoopPlan
+from wengert.compiler.nests.loop_plan import LoopPlan
 from wengert.compiler.nests.nest import Nest
 from wengert.compiler.schedule.row_kernels import RowKernel, RowPart
 from wengert.compiler.schedule.schedule import Schedule

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from wengert.compiler.forms.affine import flat_index
 from wengert.compiler.forms.classify import Form
 from wengert.compiler.forms.short_rows import in_rows
-from wengert.compiler.kernels.row_parts import RowParts
 from wengert.compiler.nests.nest import Nest
+from wengert.compiler.nests.row_parts import RowParts
 from wengert.compiler.schedule.row_kernels import RowKernel, RowPart, outer_axes
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.core import machine

@@ -68,10 +68,10 @@ def for_devices(primitive: Primitive) -> Callable[..., Any]:
 
 def call_of(primitive: Primitive) -> DeviceCall:
     """What runs an operation on a device: its entry, NumPy's implementation, or what raises the reason."""
-    return device_call.of(primitive) or refuse(primitive)
+    return device_call.of(primitive) or refuse_call(primitive)
 
 
-def refuse(primitive: Primitive) -> DeviceCall:
+def refuse_call(primitive: Primitive) -> DeviceCall:
     """What raises an error for an operation that devices do not have."""
 
     def raise_reason(_: Any, *operands: Any, **__: Any) -> Any:

@@ -33,7 +33,7 @@ def subtract_coefficients(x: Any, y: Any) -> Any:
     return x if y is None else -y if x is None else x - y
 
 
-def product_of(x: Any, y: Any) -> Recurrence:
+def multiply_series(x: Any, y: Any) -> Recurrence:
     """The coefficients of x * y."""
     return lambda k, out: convolve_coefficients(x, y, range(k + 1), k)
 

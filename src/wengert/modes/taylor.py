@@ -169,20 +169,20 @@ def extension(
             params,
         )
     if primitive.kind == "multilinear":
-        return lambda k: sum_products(series, (), k, lambda *x: primitive.op(*x, **params))
+        return lambda k: sum_over_orders(series, (), k, lambda *x: primitive.op(*x, **params))
     recurrence = primitive.definition.taylor and primitive.definition.taylor(*series)
     if recurrence:
         return lambda k: recurrence(k, out.series)
     return integrate_rule(primitive, args, live, (out,), params)[0]
 
 
-def sum_products(series: Sequence[Any], chosen: tuple[Any, ...], k: int, product: Callable[..., Any]) -> Any:
+def sum_over_orders(series: Sequence[Any], chosen: tuple[Any, ...], k: int, product: Callable[..., Any]) -> Any:
     """The sum of products of one coefficient of each series whose orders add up to k; None if it is zero."""
     first, *rest = series
     total = None
     for i in range(k + 1) if rest else (k,):
         if (a := first[i]) is not None:
-            term = sum_products(rest, (*chosen, a), k - i, product) if rest else product(*chosen, a)
+            term = sum_over_orders(rest, (*chosen, a), k - i, product) if rest else product(*chosen, a)
             total = term if total is None else total if term is None else total + term
     return total
 

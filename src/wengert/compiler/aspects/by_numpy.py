@@ -10,7 +10,7 @@ from wengert.ops.elementwise import bits, choices, exponential, predicates, trig
 from wengert.ops.indexing import taking
 from wengert.ops.linear_algebra import matrix_functions, sparse, spectral, structured
 from wengert.ops.reductions import without_nan
-from wengert.ops.samples import histograms, sets
+from wengert.ops.samples import histograms, sets, sorting
 from wengert.ops.shape import casting, joining, rearranging
 from wengert.ops.special import (
     bessel,
@@ -26,6 +26,7 @@ from wengert.ops.special import (
 
 lowering.without("a loop or a branch around the native code of what it holds", LOOP, SWITCH)
 lowering.without("a program runs on one device", casting._to_device)
+lowering.without("native code finds the indices at its positions, and partitions around them", sorting._argpartition)
 lowering.without("its outputs become slices of the operand", rearranging._split, joining._unstack)
 
 lowering.without(

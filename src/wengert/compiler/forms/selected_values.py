@@ -126,9 +126,9 @@ SELECT_NUMBERS = Primitive(
 )
 """The elements at the positions `kth`, which rise, of the stable order along the last axis."""
 
-SPLIT = Primitive(
+PARTITION_AROUND = Primitive(
     Definition(
-        name="split",
+        name="partition_around",
         impl=lambda x, indices, kth, axis: plain_impl(ARGPARTITION)(x, kth=kth, axis=axis, kind="introselect"),
         kind="nondifferentiable",
         inputs=("x", "indices"),
@@ -185,7 +185,7 @@ def select_values(graph: Graph) -> Graph:
         elif before.primitive is ARGPARTITION and can_split(before):
             (x,), axis = node.args, node.params["axis"]
             kth = tuple(positions_of(node.params["kth"], x.shape[axis]).tolist())
-            return make_operation(SPLIT, [x, select(x, kth, axis)], kth=kth, axis=axis)
+            return make_operation(PARTITION_AROUND, [x, select(x, kth, axis)], kth=kth, axis=axis)
         reader = readers.get(before)
         return None if reader is None else read_selected(reader, selected[reader.source])
 

@@ -52,7 +52,7 @@ def write_out_loops(graph: Graph, prepare_body: Callable[[Graph], Graph]) -> Gra
     for node in graph.operations:
         args = [new.get(a, a) for a in node.args]
         if node in chosen:
-            results[node] = write_out(node, args)
+            results[node] = write_out_loop(node, args)
         elif node.primitive is OUTPUT and node.args[0] in results:
             new[node] = results[node.args[0]][node.params["index"]]
         else:
@@ -103,7 +103,7 @@ def wait_for_all(body: Graph, shape: Shape, large: Set[Node]) -> set[Node]:
 # Writing
 
 
-def write_out(loop: Operation, operands: Sequence[Node]) -> list[Node]:
+def write_out_loop(loop: Operation, operands: Sequence[Node]) -> list[Node]:
     """The results of a loop: its last states, and the stacks of its outputs."""
     shape, body = loop.params["shape"], loop.params["body"]
     constants, states, sequences = shape.split(operands)

@@ -51,7 +51,7 @@ def find_search(nest: Nest) -> OrderSearch:
 def add_tile(nest: Nest, search: OrderSearch, plain: ThreadOrder) -> ThreadOrder:
     """An order in which each thread has all elements along a short axis, if that is worthwhile."""
     is_plain = nest.outer or nest.kernel.scatters or nest.fewest_vectors or len(search.inner) < 2
-    return plain if is_plain or is_running(nest) or is_long(nest) else search.find_tiles(plain)
+    return plain if is_plain or is_running(nest) or has_heavy_body(nest) else search.find_tiles(plain)
 
 
 def place_threads(nest: Nest, order: ThreadOrder) -> list[Decision]:
@@ -121,12 +121,12 @@ def cost_of_element(nest: Nest) -> int:
     return nest.work // max(math.prod(nest.domain), 1)
 
 
-def is_short(nest: Nest) -> bool:
+def has_light_body(nest: Nest) -> bool:
     """Whether a thread does little for one element."""
     return cost_of_element(nest) <= machine.current.max_operations_of_short_device_body
 
 
-def is_long(nest: Nest) -> bool:
+def has_heavy_body(nest: Nest) -> bool:
     """Whether a thread does much for one element."""
     return cost_of_element(nest) > machine.current.max_operations_of_device_body
 
@@ -140,7 +140,7 @@ def terms_per_thread(nest: Nest) -> int:
     """The number of terms that a thread folds at the least."""
     now = machine.current
     is_busy = math.prod(nest.domain) >= now.threads_of_busy_device
-    return now.min_terms_per_device_thread if is_short(nest) or is_busy else 1
+    return now.min_terms_per_device_thread if has_light_body(nest) or is_busy else 1
 
 
 def widest_number(nest: Nest) -> int:

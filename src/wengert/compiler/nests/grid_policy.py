@@ -13,9 +13,9 @@ from wengert.compiler.nests.grid_order import (
     find_search,
     given_threads,
     group_of,
-    is_long,
+    has_heavy_body,
+    has_light_body,
     is_running,
-    is_short,
     place_threads,
     widest_number,
 )
@@ -39,7 +39,7 @@ def choose_places(nest: Nest, _: Machine, others: Sequence[Decision]) -> Iterato
     """Lanes of 16 bytes, or of 8 if a body is not short; else the order of threads with the fewest turns of warps."""
     if nest.kernel.reductions or not nest.domain:
         return
-    nbytes, rows = VECTOR_BYTES if is_short(nest) else VECTOR_BYTES // 2, find(others, "rows")
+    nbytes, rows = VECTOR_BYTES if has_light_body(nest) else VECTOR_BYTES // 2, find(others, "rows")
     search = find_search(nest)
     order = search.find_order()
     if nest.kernel.scatters:
@@ -57,7 +57,7 @@ def choose_places(nest: Nest, _: Machine, others: Sequence[Decision]) -> Iterato
 def choose_steps(nest: Nest, machine: Machine, others: Sequence[Decision]) -> Iterator[Decision]:
     """Read several terms of a thread at once, so that it does not wait for each."""
     if nest.kernel.scatters:
-        yield Decision("steps", 0, VECTOR_BYTES // WORD if is_short(nest) else 1)
+        yield Decision("steps", 0, VECTOR_BYTES // WORD if has_light_body(nest) else 1)
     shared = [d.amount for d in others if d.kind in ("group", "pieces")]
     if nest.kernel.reductions and shared:
         axis = others[0].axis
@@ -95,7 +95,7 @@ def resident_blocks(nest: Nest, decisions: Sequence[Decision], has_calls: bool, 
     Calls of functions, and reads that wait for memory, would take the registers of other blocks.
     """
     cost, is_wide = cost_of_element(nest), widest_number(nest) > WORD
-    if is_long(nest):
+    if has_heavy_body(nest):
         return 0
     if find(decisions, "tile") is not None:
         return machine.resident_blocks_of_tiles
@@ -109,6 +109,6 @@ def resident_blocks(nest: Nest, decisions: Sequence[Decision], has_calls: bool, 
 
 def resident_blocks_of_rows(nests: Sequence[Nest], has_calls: bool, machine: Machine) -> int:
     """The blocks of a row kernel that a multiprocessor should have room for."""
-    are_short = all(is_short(nest) and not is_running(nest) for nest in nests)
+    are_short = all(has_light_body(nest) and not is_running(nest) for nest in nests)
     most = machine.resident_blocks_of_short_rows if has_calls and are_short else machine.resident_blocks_of_rows
-    return 0 if any(map(is_long, nests)) else most
+    return 0 if any(map(has_heavy_body, nests)) else most

@@ -28,7 +28,7 @@ multiply = elementwise(
     np.multiply,
     lambda t, y: t * y,
     lambda t, x: t * x,
-    taylor=recurrences.product_of,
+    taylor=recurrences.multiply_series,
     facts=Facts(commutative=True, cost=1, multiplies=True, exact=True),
 )
 divide = elementwise(
@@ -49,7 +49,7 @@ square = elementwise(
     "square",
     np.square,
     lambda t, x: t * (2.0 * x),
-    taylor=lambda x: recurrences.product_of(x, x),
+    taylor=lambda x: recurrences.multiply_series(x, x),
     facts=CHEAP,
 )
 remainder = elementwise(

@@ -107,6 +107,15 @@ def test_all_folders_of_the_compiler_have_a_place():
     )
 
 
+def test_tests_of_the_compiler_are_in_its_folders():
+    """What is in no folder speaks of the whole pipeline: random programs, all operations, shrunken machines."""
+    tests = Path(__file__).parent / "compiler"
+    folders = {path.name for path in tests.iterdir() if path.is_dir() and path.name[0] != "_"}
+    assert folders - set(COMPILER) == set()
+    for folder in folders:
+        assert list((tests / folder).glob("test_*.py")), f"no tests in {folder}"
+
+
 def test_no_module_needs_itself():
     graph = {}
     for module, path in MODULES.items():

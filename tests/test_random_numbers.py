@@ -7,7 +7,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from tests.compiler import taped_programs
+from tests.compiler.call import taped_programs
 from tests.random_numbers import generators_of, start_streams
 from tests.sampling import each
 

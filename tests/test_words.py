@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -11,6 +12,13 @@ import numpy as np
 import wengert as wg
 
 SOURCES = Path(__file__).parent.parent / "src" / "wengert"
+WORKLOADS = re.compile(
+    r"\b(circuits?|CNOT|cross.?entropy|diffusion|embeddings?|Gaussian process|Greeks|heat equation|Hessian|Kalman|"
+    r"likelihoods?|LSTM|mixtures?|n bodies|neural|option pricing|pendulum|perceptron|quantum|qubits?|recurrent|"
+    r"regressions?|Rosenbrock|training|transformers?|wave equation)\b",
+    re.IGNORECASE,
+)
+"""What users compute, by the words of their fields. Names of operations, such as softmax, are not among them."""
 SHARED = {
     "__getattr__": "PEP 562 has modules define it",
     "run_in_mode": "each mode has a module that runs loops, which is imported when it is needed",
@@ -60,3 +68,13 @@ def test_files_of_tests_have_names_of_their_own():
     """
     names = [path.name for path in Path(__file__).parent.rglob("*.py") if "programs" not in path.parts]
     assert not [name for name in set(names) if names.count(name) > 1]
+
+
+def test_modules_of_the_compiler_name_no_workload():
+    """What they do is for all programs with the same structure, so the docstring describes the structure."""
+    found = []
+    for path in sorted((SOURCES / "compiler").rglob("*.py")):
+        docstring = ast.get_docstring(ast.parse(path.read_text())) or ""
+        found += [f"{path.relative_to(SOURCES)}: {word[0]}" for word in WORKLOADS.finditer(docstring)]
+    assert not found
+    assert WORKLOADS.search("One step of the heat equation."), "the test can fail"

@@ -87,7 +87,7 @@ def test_tests_that_depend_on_a_change():
     assert {"tests/integrate/test_ode.py", "tests/test_layers.py"} <= integrate
     assert not integrate & {"tests/stats/test_continuous_distributions.py", "tests/graph/test_text.py"}
     assert {"tests/test_table.py", "tests/nn/test_losses.py"} <= select("src/wengert/ops/elementwise/trigonometric.py")
-    assert "tests/compiler/test_affine.py" in select("src/wengert/compiler/forms/lowering.py")  # by wg.compile
+    assert "tests/compiler/forms/test_affine.py" in select("src/wengert/compiler/forms/lowering.py")  # by wg.compile
     assert select("tests/oracle.py") >= {"tests/test_table.py", "tests/test_modes.py"}
     assert "tests/compat/test_torch_lines.py" in select("tests/compat/lines/torch.txt")
     assert len(select("tests/conftest.py")) == len(import_graph.tests())

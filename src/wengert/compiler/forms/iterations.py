@@ -42,7 +42,7 @@ ITERATED = Primitive(
         reason="a compiled program has it where no derivative is asked for",
     )
 )
-"""The state of number `index` after all steps of a loop, of which each is elementwise."""
+"""The state of number `index` after all steps of a loop of elementwise steps."""
 
 
 def iterate_elements(graph: Graph, prepare_body: Callable[[Graph], Graph]) -> Graph:

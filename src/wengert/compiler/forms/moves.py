@@ -122,7 +122,7 @@ def count_passes(origins: Mapping[Operation, Node], read: Set[Node]) -> dict[Nod
 
 
 def is_long(join: Operation, passes: int) -> bool:
-    """Whether a join after so many passes over an array takes longer than reads at indices."""
+    """Whether a join and the passes before it take longer than reads at indices."""
     now = machine.current
     moved = (passes + 1) * join.dtype.itemsize
     has_fitting_size = now.min_elements_of_composed_moves <= join.size <= now.max_elements_of_composed_moves

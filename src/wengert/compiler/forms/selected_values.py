@@ -1,8 +1,8 @@
 """Few positions of a sorted array: where nothing else is read, only these are found, and nothing is sorted.
 
-A median reads one or two positions of an order and the last one, in case that it is NaN; a quantile reads the positions
-around it. What `partition` puts where it belongs is read in the same way. Native code finds indices; where there are
-many numbers, NumPy sorts them, or partitions long rows, in vectors, and indices are those of the numbers that it found.
+A median reads one or two positions of an order, and the last one in case that it is NaN. A quantile reads the positions
+around it. The elements that `partition` puts in order are read in the same way. Native code finds indices. Where there
+are many numbers, NumPy sorts them, or partitions long rows, and indices are those of the numbers that it found.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class Reader(NamedTuple):
 
 
 def select_values(graph: Graph) -> Graph:
-    """Replace orders, and ordered arrays, of which only few positions are read."""
+    """Replace orders, and ordered arrays, where only few positions are read."""
     if not any(node.primitive in (ARGSORT, SORT, ARGPARTITION) for node in graph.operations):
         return graph
     graph = gather_before_choices(graph)
@@ -198,7 +198,7 @@ def select(x: Node, kth: tuple[int, ...], axis: int) -> Operation:
 
 
 def can_split(node: Operation) -> bool:
-    """Whether an array is partitioned at few positions, all of which are inside of its rows."""
+    """Whether an array is partitioned at few positions, all inside of its rows."""
     x, kth = node.args[0], node.params["kth"]
     n, given = x.shape[node.params["axis"]], (kth,) if isinstance(kth, int) else kth
     is_inside = x.size > 0 and len(given) > 0 and all(-n <= k < n for k in given)

@@ -56,7 +56,7 @@ SORT = Primitive(
 
 
 def is_for_library(x: Node, calls: int) -> bool:
-    """Whether NumPy orders numbers, by so many calls, in less time than native code sorts their indices by digits."""
+    """Whether NumPy orders numbers, by some `calls`, in less time than native code sorts their indices by digits."""
     target, now = machine_target(), machine.current
     if target.is_freestanding or x.dtype not in SUPPORTED or x.dtype.kind not in "fi":
         return False

@@ -60,7 +60,7 @@ def is_factor(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
 
 
 def is_summand(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Whether a product can be added to a vector, or to matrices by rows, of which all may be one row."""
+    """Whether a product can be added to a vector, or to matrices by rows, which may all be one row."""
     if min(strides, default=0) < 0 or 0 in shape:
         return False
     if len(shape) < 2 or shape[-1] == 1:

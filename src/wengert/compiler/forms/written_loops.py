@@ -1,8 +1,8 @@
-"""Loops that are written out: elementwise steps on large arrays, of which each element runs through all in registers.
+"""Loops that are written out: each element of large arrays runs through all elementwise steps in registers.
 
-A loop reads and writes its states at every step. Written out, steps on large arrays are one kernel: it reads what comes
-before the first step, and stores what is used after the last one. The results of each step, which the loop keeps for
-its derivative, are computed where that needs them.
+A loop reads and writes its states at every step. Written out, all steps are one kernel: it reads the states before the
+first step, and stores those after the last one. The results of each step, which the loop keeps for its derivative, are
+computed where the derivative needs them.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class Accumulator(NamedTuple):
 class Accumulators:
     """The accumulators of reductions along `axes` of the loops of one kernel.
 
-    With several `columns`, each has so many vectors on the stack, of which one is used at a time.
+    With several `columns`, each has that number of vectors on the stack; one of them is used at a time.
     """
 
     def __init__(
@@ -276,6 +276,6 @@ def combined_lanes(node: Operation) -> int:
 
 @contextmanager
 def loop_over_vectors(code: Code, size: int, lanes: int) -> Iterator[Lanes]:
-    """A loop over so many elements; the last vector is moved back to end with them."""
+    """A loop over a number of elements; the last vector is moved back to end with them."""
     with code.loop(0, size, lanes) as i:
         yield code.intrinsic("smin", I64, i, i.like(size - lanes)) if size % lanes else i

@@ -1,8 +1,8 @@
 """Sums of columns in blocks: rows are read as they are in memory, and the sums of a block of columns are on the stack.
 
 A loop over all rows for each vector of columns has its sums in registers, but reads a cache line here and there: the
-processor does not see which one is next. Where the rows come from beyond the nearest cache, most of the time is waiting
-for them. The sum of each column has its terms in the same order.
+processor does not see which one is next. Where the rows come from beyond the nearest cache, it waits for them most of
+the time. The sum of each column has its terms in the same order.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from wengert.compiler.simd.types import I64
 
 
 def write_column_sums(loops: KernelLoops, vectors: int, bounds: Mapping[int, tuple[Any, Any]]) -> None:
-    """The loops of a kernel that sums columns, in blocks of so many vectors; `bounds` are those of the outermost."""
+    """The loops of a kernel that sums columns, in blocks of some vectors; `bounds` are those of the outermost."""
     plan, code = loops.plan, loops.code
     (*outer, axis), step = plan.kept_axes, vectors * plan.lanes
     find = lambda axis: bounds.get(axis, (0, plan.domain[axis]))

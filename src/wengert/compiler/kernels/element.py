@@ -346,7 +346,7 @@ class Elements(ElementSources):
         return rule.finish(rule.begin(terms))
 
     def element_of_matrix(self, node: Operation, position: Position, parts: Sequence[Lanes]) -> Lanes:
-        """An element of a small matrix, of which all are computed; it is chosen where loops run along the matrix."""
+        """An element of a small matrix, which is computed as a whole; one is chosen where loops run along it."""
         lead = position[: lowering_of(node, MatrixFunction).lead(node)]
         shape, index = node.shape[len(lead) :], position[len(lead) :]
         elements = self.compute_matrix(node, lead, shape, parts)
@@ -407,7 +407,7 @@ class Elements(ElementSources):
         return total, indexed.affine_part
 
     def add_index(self, total: Lanes | None, index: Lanes, stride: int) -> Lanes:
-        """The index in memory so far, and so many strides."""
+        """The index in memory so far, and a number of strides."""
         return self.sum(total, index * stride if stride != 1 else index)
 
     def index_along(self, element: Element, extent: int) -> Lanes:

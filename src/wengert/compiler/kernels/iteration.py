@@ -25,7 +25,7 @@ from wengert.ops.shape.reshaping import _broadcast_to
 
 
 def comparison_period(length: int) -> int:
-    """The steps after which a loop of so many compares its states with those of the last time; 0 if it never does.
+    """The steps between two comparisons of the states of a loop, from its number of steps; 0 if it never compares.
 
     >>> comparison_period(50), comparison_period(20)
     (8, 0)

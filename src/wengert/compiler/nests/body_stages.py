@@ -1,9 +1,9 @@
 """Stages of a long body: loops over a few vectors, each with a part of the work, instead of one loop with all of it.
 
-A vector function is a chain of instructions of which each waits for the one before it. A processor hides this by
-instructions of the next vectors, as far as it looks ahead, which is a few hundred instructions. A body with several
-functions is longer than that. So the functions whose arguments are known are computed for a block of vectors, then
-those of their results, and then the rest. What a stage computes for later ones is on the stack, in the nearest cache.
+A vector function is a chain of instructions that wait for each other. A processor hides this by instructions of the
+next vectors, but it looks only a few hundred instructions ahead. A body with several functions is longer than that. So
+the functions whose arguments are known are computed for a block of vectors, then those of their results, and then the
+rest. What a stage computes for later ones is on the stack, in the nearest cache.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Stage(NamedTuple):
 
 
 def find_stages(nest: Nest, axis: int) -> list[Stage]:
-    """The stages of a body with lanes along an axis, of which the last one is what remains of it; none if there is one.
+    """The stages of a body with lanes along an axis: the last one is what remains of it. None if there is only one.
 
     Their functions have few passes of LLVM, which would not take instructions out of the loop: everything that is
     computed has lanes.

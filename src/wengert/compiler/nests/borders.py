@@ -1,7 +1,7 @@
-"""Borders: where an element is, some guards decide which element it is computed from. Elsewhere, none is asked.
+"""Borders: the indices at which a guard, which chooses between elements, changes its outcome.
 
-The guards of a nest cut its axes into segments in which no outcome changes: a stencil has a long one, and short ones at
-both ends. The loop along the axis of lanes has a body for each long segment, in which guards are decided at compile
+They cut the axes of a nest into segments in which no outcome changes: a stencil has a long one, and short ones at both
+ends. The loop along the axis of lanes has a body for each long segment, in which guards are decided at compile
 time, and one body for what is in between. Along other axes, one range of indices is the interior.
 
 Where nothing is folded, vectors may overlap at the end of a segment, and what is in between are single elements. A
@@ -43,7 +43,7 @@ class Borders:
         self.ranges = {i: max(cut_axis(nest.domain[i], breaks[i]), key=len) for i in outside}
 
     def whole_vectors(self, fewest: int) -> list[range]:
-        """The segments with so many vectors of a loop over the whole axis, the longest ones last."""
+        """The segments with at least a number of whole vectors, the longest ones last."""
         if len(self.segments) <= 1:
             return self.segments
         n = self.lanes
@@ -56,7 +56,7 @@ class Borders:
         return [s for s in self.segments if len(s) < self.lanes]
 
     def interior(self, bodies: int) -> Interior | None:
-        """The interior with so many bodies, for the longest segments; None if there is none."""
+        """The interior, with bodies for the longest segments, up to a number of them; None if there is none."""
         segments = sorted(self.whole_vectors(1)[-bodies:], key=lambda s: s.start)
         return Interior(tuple(segments), self.ranges) if segments else None
 

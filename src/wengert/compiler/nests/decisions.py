@@ -7,7 +7,7 @@
 | `segments` | that of the lanes: its longest parts between borders have bodies of their own, without guards | parts |
 | `overlap` | that of the lanes: all such parts do, vectors overlap at their ends, elements between are single | - |
 | `block` | that of the lanes: sums of columns are on the stack, while rows are read in the order of memory | vectors |
-| `tile` | one that is kept, without lanes: so many of its elements are folded side by side | elements |
+| `tile` | one that is kept, without lanes: neighbours along it are folded side by side | elements |
 | `stages` | that of the lanes: long functions are computed for some vectors, then the rest | vectors |
 | `rows` | the last one of a scatter: what its slices select is written as rows | - |
 | `threads` | the outermost axis: threads share its loop, or its pieces | the least part |
@@ -44,5 +44,5 @@ Policy = Callable[[Nest, Machine], Sequence[Decision]]
 
 
 def find(decisions: Sequence[Decision], kind: Kind | GridKind) -> Decision | None:
-    """The decision of a kind, of which there is at most one."""
+    """The decision of a kind; there is at most one."""
     return next((d for d in decisions if d.kind == kind), None)

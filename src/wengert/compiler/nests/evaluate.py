@@ -169,7 +169,7 @@ class Evaluation:
         return reduce(add, terms if start is None else [node.dtype.type(start), *terms])
 
     def element_of_matrix(self, node: Operation, position: Position, parts: Sequence[Any]) -> Any:
-        """An element of a small matrix, of which all are computed."""
+        """An element of a small matrix, whose elements are computed together."""
         function, given = lowering_of(node, MatrixFunction), iter(parts)
         operands = []
         for a in node.args[: function.operands]:
@@ -303,7 +303,7 @@ def fused_multiply_add(x: Any, y: Any, z: Any) -> Any:
 
 
 def split(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Two numbers with half of the digits each, of which a number is the sum."""
+    """Two numbers with half of the digits each, whose sum is the number."""
     scaled = 134217729.0 * x
     high = scaled - (scaled - x)
     return high, x - high

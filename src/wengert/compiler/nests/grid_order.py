@@ -2,10 +2,11 @@
 
     thread number = (piece * kept elements + kept element) * group + member
 
-An element of a reduction is folded by a `group` of neighbouring threads of a block, in each of several `pieces`; each
-thread folds every so-many-th term. All of this depends on shapes and dtypes, on what the nest reads, and on the fields
-of `core/machine/order_devices.py`, so that results have the same bits in every run and on every device. The threads of
-a nest without reductions are found in the same way, but there they are decisions like others.
+An element of a reduction is folded by a `group` of neighbouring threads of a block, in each of several `pieces`. The
+terms of a thread are as far apart as the group has threads. All of this depends on shapes and dtypes, on what the nest
+reads, and on the fields of `core/machine/order_devices.py`, so that results have the same bits in every run and on
+every device. The threads of a nest without reductions are found in the same way, but there they are decisions like
+others.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def share_terms(nest: Nest, order: ThreadOrder) -> list[Decision]:
 
 
 def group_of(terms: int, sums: int) -> int:
-    """The number of threads that add up so many terms in so many sums."""
+    """The number of threads that add up the terms of each sum, for a number of terms and of sums."""
     return min(power_above(-(-terms // (sums * machine.current.min_terms_per_device_thread))), THREADS)
 
 

@@ -1,10 +1,10 @@
 """Layouts: the order in which the axes of a value are in memory, where only loops read it.
 
-A value that is computed by rows and read by columns has a loop that reads or writes one element after the other, each
-in a cache line of its own. So have tangents and columns of a Jacobian, which are an axis of their own, where others are
-read at computed indices: behind these, the tangents of one element are neighbours. For one loop after the other, the
-orders are tried in which everything that it touches has neighbours along one of its axes. They are taken if all loops
-that touch the same then read and write fewer vectors.
+A loop that reads by columns what another one writes by rows touches one element after the other, each in a cache line
+of its own. The same happens where tangents are an axis in front of one that is read at computed indices: behind it, the
+tangents of one element are neighbours. For one loop after the other, the orders are tried in which everything that it
+touches has neighbours along one of its axes. They are taken if all loops that touch these values then read and write
+fewer vectors.
 """
 
 from __future__ import annotations

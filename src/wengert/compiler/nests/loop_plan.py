@@ -20,7 +20,7 @@ class LoopPlan(Nest):
     """A nest and the loops by which it is computed.
 
     `vector_axis` is the axis with SIMD lanes. `kept_axes` and `reduced_axes` are in the order of their loops. In the
-    `interior`, bodies have no guards. A `tile` has so many elements along the `tile_axis`.
+    `interior`, bodies have no guards. `tile` is the number of elements of a tile along the `tile_axis`.
     """
 
     def __init__(self, kernel: Kernel, schedule: Schedule):

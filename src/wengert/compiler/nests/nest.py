@@ -1,4 +1,4 @@
-"""A nest: what the loops of one kernel compute, and the order of its additions, without a word about how they run.
+"""A nest: what the loops of one kernel compute, and the order of its additions. It does not say how the loops run.
 
     for i0 in 0..100:
       fold along i1 in 0..64:

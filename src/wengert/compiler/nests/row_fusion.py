@@ -1,8 +1,8 @@
 """Which kernels of a schedule become parts of row kernels.
 
-A kernel that reduces along its last axes starts a row kernel. Those that follow join it if they have as many rows, read
-what the row kernel makes in the same row only, and wait for nothing that is computed in between. Kernels that they wait
-for, and that do not need the row kernel themselves, are moved to before it: the number of labels of a cross-entropy.
+A kernel that reduces along its last axes starts a row kernel. A later kernel joins it under three conditions: it has as
+many rows, it reads of what the row kernel makes its own row only, and it waits for nothing that is computed in between.
+Kernels that it waits for are moved to before the row kernel, if they do not need the row kernel themselves.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class RowLimits(NamedTuple):
     """What the row kernels of a target can do.
 
-    Their buffers have at most so many bytes, and with `has_sums` they add up along all rows, too. A part that reduces a
-    row to several numbers folds at most so many terms for each: the `longest_column`.
+    Their buffers have at most `buffer_bytes`, and with `has_sums` they add up along all rows, too. A part that reduces
+    a row to several numbers folds at most `longest_column` terms for each.
     """
 
     buffer_bytes: int

@@ -89,7 +89,7 @@ class RowParts:
     # Buffers
 
     def keep_values(self, buffer_bytes: int) -> None:
-        """Choose what has a buffer of so many bytes in all: what parts read of each other, and nothing else uses."""
+        """Choose the values that have a buffer: what parts read of each other, and nothing else uses."""
         kernel = self.kernel
         made = dict.fromkeys([node for part in kernel.parts for node in part.roots])
         read = {node for part in kernel.parts for node in part.operands}
@@ -183,7 +183,7 @@ class RowParts:
         return costs
 
     def nodes_at_other_rows(self, plan: Nest, part: RowPart) -> set[Node]:
-        """The values of which a part computes elements that are not in the present row."""
+        """The values that a part computes at elements outside of the present row."""
         is_local = lambda node, at: self.kernel.is_local_index(flat_index(at, node.shape), node, part, plan.counters)
         return {node for node, at in plan.requested_elements() if not is_local(node, at)}
 

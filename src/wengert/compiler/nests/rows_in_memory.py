@@ -1,4 +1,4 @@
-"""Rows in memory: neighbouring elements that the terms of a sum are, one after the other."""
+"""Rows in memory: the terms of a sum are neighbouring elements, one after the other."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ CACHE_LINE = 128
 
 
 class Access(NamedTuple):
-    """Where a kernel reads or writes memory for each element: an index among numbers of so many bytes."""
+    """Where a kernel reads or writes memory for each element: an index, and the bytes of a number."""
 
     at: Affine
     itemsize: int

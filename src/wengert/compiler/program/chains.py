@@ -1,8 +1,8 @@
-"""Chains of instructions of which each waits for the one before it: what a step takes at the least, however many run.
+"""Chains of instructions that wait for each other: no step takes less time than its longest chain.
 
-A chain counts the arithmetic on floats, by class, and values that pass through memory. Of the paths through a program
-the longest is found by rough latencies; whoever knows those of a machine multiplies its counts by them. Where code
-branches, the shorter path counts.
+A chain counts the arithmetic on floats, by class, and values that pass through memory. The longest path through a
+program is found by rough latencies. With the latencies of a machine, its counts give a time. Where code branches, the
+shorter path counts.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def longest_chain(chains: Sequence[Chain | None]) -> Chain | None:
 
 
 def join_chains(first: Chain, second: Chain, times: int = 1) -> Chain:
-    """A chain, and another one after it, so many times."""
+    """A chain, and another one after it, a number of times."""
     return {name: first.get(name, 0) + times * second.get(name, 0) for name in {**first, **second}}
 
 

@@ -5,7 +5,7 @@ updates in place is copied once, to where its final value belongs. A body of few
 states are updated in place on the stack, where LLVM keeps them in registers. So does a body of few kernels of one
 element, such as updates of an array; its small states are copied to where they are read. A slice of a sequence is read
 where it is, and an output is written where it belongs. A loop with a condition writes its outputs to memory that grows
-as it runs; such a sequence is passed on as a pointer, and its length as the number of steps.
+as it runs. That sequence is passed on as a pointer, and its length as the number of steps.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def step_work(graph: Graph) -> int:
 
 
 def untouched_bytes(node: Operation) -> int:
-    """The bytes of large operands and results of which an update in place, or a read at an index, uses a few."""
+    """The bytes of large operands and results that updates in place, or reads at an index, leave alone, roughly."""
     if is_update(node):
         return node.args[0].nbytes + node.nbytes
     return node.args[0].nbytes if is_a(node, gather) else 0
@@ -315,7 +315,7 @@ class LoopWriter(ControlWriter):
         code.begin(fits)
 
     def reserve(self, k: int, slices: Lanes) -> None:
-        """Memory for so many slices of an output."""
+        """Memory for a number of slices of an output."""
         code, pointer = self.code, self.growing[k]
         size = slices * max(self.body.graph.outputs[k].nbytes, 1)
         old, width = code.load(pointer, PTR), Type(f"i{8 * machine_target().pointer_bytes}")

@@ -1,8 +1,8 @@
 """Updates in place: results that take over the memory of a value that nobody needs any more.
 
 An assignment `x[i] = v` writes to a copy of x. It needs no copy if it is the last step that reads x: then it costs what
-it writes. So such a step is moved behind all others that read x, unless one of these needs its result. The same holds
-for the states of a loop inside of another one, and for what the branches of a choice update.
+it writes. So a step that updates x is moved behind all others that read x, unless one of these needs its result. The
+same holds for the states of a loop inside of another one, and for what the branches of a choice update.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Step:
 
 
 class InPlace:
-    """Decides which results take over the memory of which values, and in which order the steps run.
+    """Decides which results take over the memory of other values, and the order of the steps.
 
     `pairs` are inputs with the outputs that replace them in the next run: they may share memory. `is_complete` says
     whether no update needs a copy because of a step that reads the old value and needs the new one.

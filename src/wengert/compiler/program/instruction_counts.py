@@ -51,7 +51,7 @@ Count = dict[str, float]
 
 
 def add_instructions(total: Count, instructions: Count, times: float) -> None:
-    """Add what is done so many times."""
+    """Add instructions that run a number of times."""
     for name, count in instructions.items():
         total[name] = total.get(name, 0.0) + count * times
 
@@ -64,7 +64,7 @@ class OperationCode(NamedTuple):
     result: Type | None = None
 
     def text(self, lanes: int) -> str:
-        """The text of a module with a function of so many lanes."""
+        """The text of a module with a function of a number of lanes."""
         return write_function([Type(t.kind, lanes) for t in self.types], self.write)
 
 

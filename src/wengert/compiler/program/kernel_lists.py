@@ -75,7 +75,7 @@ class EqualKernels(NamedTuple):
 
 
 def find_equal_kernels(kernels: Sequence[KernelText | None]) -> list[EqualKernels]:
-    """The kernels of which there are many, equal up to numbers; threads do not share them."""
+    """The groups of many kernels that are equal up to numbers; threads do not share them."""
     groups: dict[tuple[str, ...], list[tuple[KernelText, list[Number]]]] = {}
     for kernel in kernels:
         if kernel is not None and not (kernel.is_shared or kernel.combine or kernel.is_inline or kernel.has_few_passes):

@@ -2,8 +2,8 @@
 
 A value that a step reads or writes counts once, with the elements that are used of it; so does an element that is
 computed at several positions. Instructions are on whole vectors, whatever a kernel does. The operations of routines
-count as fused multiply-adds, of which one does two. Elements at computed indices are counted by themselves, and so is
-the longest chain of instructions of which each waits for the one before it.
+count as fused multiply-adds, each of two operations. Elements at computed indices are counted by themselves, and so is
+the longest chain of instructions that wait for each other.
 """
 
 from __future__ import annotations

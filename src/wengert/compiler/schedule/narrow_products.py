@@ -70,6 +70,6 @@ def lengths_in_memory(graph: Graph, m: int) -> Iterator[int]:
 
 
 def length_of_rows(node: Node, m: int) -> Iterator[int]:
-    """The length of the rows of a value with so many of them."""
+    """The length of the rows of a value, for their number."""
     if node.spec.__class__ is Spec and node.ndim > 1 and node.shape[0] == m:
         yield node.size // m

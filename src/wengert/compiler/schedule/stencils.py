@@ -1,8 +1,8 @@
 """Stencils: values whose elements are read at several positions for one element of a result.
 
-A loop that computes such a value where it is needed computes each element once for each position. If the value is a
-stencil itself, what it is computed from is computed as often again, and so on: the work grows exponentially with the
-number of steps. So the number of positions counts when the schedule decides what is stored.
+A loop that computes a value where it is needed computes each element once for each position at which it is read. If the
+value is a stencil itself, its operands are computed again for each of their positions, and so on: the work grows
+exponentially with the number of steps. So the schedule counts positions to decide what is stored.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The elements that are computed for one element of a value: the text of a loop's body.
 
-A reduction of few terms is written out, term by term. If each term is such a reduction itself, the text is multiplied
-by the terms of both, and so on: it grows exponentially with the program. So the number of elements counts when the
-schedule decides what is stored.
+A reduction of few terms is unrolled, term by term. If each term is a reduction itself, the text has the product of both
+numbers of terms, and so on: it grows exponentially with the program. So the schedule counts elements to decide what is
+stored.
 """
 
 from __future__ import annotations

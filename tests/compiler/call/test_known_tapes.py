@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.compiler.taped_programs import PROGRAMS, M, X, eager_gradient
+from tests.compiler.call.taped_programs import PROGRAMS, M, X, eager_gradient
 
 import wengert as wg
 from wengert.compiler.call import backward_programs

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from tests.compiler.entry_programs import identity_of, load_entry, needs_support
+from tests.compiler.entry.entry_programs import identity_of, load_entry, needs_support
 
 from wengert.compiler.entry import entry
 from wengert.compiler.entry.entry import callable_from

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.compiler.test_native_sorting import assert_bits, compile_either, nanoseconds_of_call, numbers, samples  # noqa: F401
-from tests.compiler.test_scatters import threads
+from tests.compiler.kernels.test_scatters import threads
+from tests.compiler.routines.test_native_sorting import (  # noqa: F401
+    assert_bits,
+    compile_either,
+    nanoseconds_of_call,
+    numbers,
+    samples,
+)
 
 import wengert as wg
 

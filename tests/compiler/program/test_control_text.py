@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.compiler.evaluated_graphs import assert_same, total
+from tests.compiler.program.evaluated_graphs import assert_same, total
 
 import wengert as wg
 

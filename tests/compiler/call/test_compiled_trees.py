@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from tests.compiler.entry_programs import needs_support
+from tests.compiler.entry.entry_programs import needs_support
 
 import wengert as wg
 from wengert.compiler.call.compiled import Compiled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.compiler.test_scatters import threads
+from tests.compiler.kernels.test_scatters import threads
 
 import wengert as wg
 from wengert.core import machine

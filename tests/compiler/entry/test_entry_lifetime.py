@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.compiler.entry_programs import copies, identity_entry, load_entry, needs_support
+from tests.compiler.entry.entry_programs import copies, identity_entry, load_entry, needs_support
 
 from wengert.compiler.entry import entry
 from wengert.compiler.entry.ctypes_call import Caller
@@ -162,7 +162,7 @@ def test_fork():
     """In a fresh process, because one with threads should not fork."""
     code = """
 import os, numpy as np
-from tests.compiler.entry_programs import identity_entry
+from tests.compiler.entry.entry_programs import identity_entry
 x = np.arange(6.0).reshape(2, 3)
 f = identity_entry([x, 1.0], release_gil=True)
 child = os.fork()
@@ -173,7 +173,7 @@ if child == 0:
     os._exit(0 if good else 1)
 assert good and os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 """
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120, cwd=Path(__file__).parents[2])
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120, cwd=Path(__file__).parents[3])
 
 
 @needs_support
@@ -204,7 +204,7 @@ def test_garbage_frees_functions_before_their_definitions():
     script = """
 import gc
 import numpy as np
-from tests.compiler.entry_programs import copies, load_entry
+from tests.compiler.entry.entry_programs import copies, load_entry
 from wengert.compiler.entry.entry import callable_from
 from wengert.compiler.entry.entry_signature import EntrySignature
 from wengert.compiler.entry.entry_values import Argument
@@ -230,4 +230,4 @@ for _ in range(20):
         "PYTHONMALLOC": "malloc", "MALLOC_PERTURB_": "2", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0",
     }  # fmt: skip
     command = [sys.executable, "-X", "faulthandler", "-c", script]
-    subprocess.run(command, check=True, timeout=120, cwd=Path(__file__).parents[2], env=os.environ | overwriting)
+    subprocess.run(command, check=True, timeout=120, cwd=Path(__file__).parents[3], env=os.environ | overwriting)

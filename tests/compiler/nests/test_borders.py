@@ -132,7 +132,7 @@ GUARDED = """
 import ctypes, mmap, sys
 import numpy as np
 sys.path[:0] = {path!r}
-from tests.compiler.test_borders import between_guards, MOVES
+from tests.compiler.nests.test_borders import between_guards, MOVES
 import wengert as wg
 
 for dtype in (np.float64, np.float32):

@@ -7,7 +7,7 @@ import weakref
 
 import numpy as np
 import pytest
-from tests.compiler.taped_programs import PROGRAMS, M, N, X, eager_gradient
+from tests.compiler.call.taped_programs import PROGRAMS, M, N, X, eager_gradient
 
 import wengert as wg
 from wengert.compiler.call import backward_programs, eager_call

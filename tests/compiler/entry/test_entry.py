@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from tests.compiler.entry_programs import copies, identity_entry, load_entry, needs_support
+from tests.compiler.entry.entry_programs import copies, identity_entry, load_entry, needs_support
 
 from wengert.compiler.entry import entry
 from wengert.compiler.entry.ctypes_call import Caller

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.compiler.training_model import Model, X, Y, assert_follows, assert_same, freeze, thaw
+from tests.compiler.call.training_model import Model, X, Y, assert_follows, assert_same, freeze, thaw
 
 import wengert as wg
 from wengert import GradientError

@@ -1,7 +1,7 @@
 """Complex numbers that are infinite or NaN: what eager and compiled code must have in common.
 
-Elementwise operations have the same parts. Products of matrices and transforms are not finite at the same elements: which
-parts are infinite, and which NaN, depends on the library in NumPy, too.
+Elementwise operations have the same parts. Products of matrices and transforms are not finite at the same elements;
+which parts are infinite, and which NaN, depends on the library in NumPy, too.
 """
 
 from __future__ import annotations

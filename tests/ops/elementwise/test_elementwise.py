@@ -112,3 +112,19 @@ def test_fmax_and_fmin_choose_the_second_of_equal_zeros_everywhere(dtype, n):
         for found in (f(wg.tensor(x), wg.tensor(y)).numpy(), wg.compile(lambda x, y, f=f: f(x, y))(x, y)):
             np.testing.assert_array_equal(found, f(x, y))
             np.testing.assert_array_equal(np.signbit(found)[~np.isnan(found)], np.signbit(second)[~np.isnan(found)])
+
+
+SPECIAL = (0.0, -0.0, 1.0, -2.0, 1e-44, 3e38, np.inf, -np.inf, np.nan)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_sign_of_special_complex_numbers(dtype):
+    """One infinite part is the direction, tiny numbers have one: eager, differentiated and compiled as in NumPy."""
+    z = np.array([complex(a, b) for a in SPECIAL for b in SPECIAL]).astype(dtype)
+    z = z[~(np.isinf(np.abs(z)) & np.isfinite(z.real) & np.isfinite(z.imag))]  # whose modulus overflows
+    expected = np.sign(z)
+    ulp = 2 * np.finfo(dtype).eps
+    for found in (np.sign(wg.tensor(z, requires_grad=True)).detach().numpy(), wg.compile(np.sign)(z)):
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found.real, expected.real, rtol=ulp, atol=0)
+        np.testing.assert_allclose(found.imag, expected.imag, rtol=ulp, atol=0)

@@ -11,8 +11,8 @@ from wengert.core.array import Array, implements
 from wengert.core.facts import CHEAP, Facts
 from wengert.core.kinds import describe, elementwise
 from wengert.core.primitive import as_operand
-from wengert.ops.elementwise.choices import POSITIVE, _infinite_if_zero, where
-from wengert.ops.elementwise.predicates import equal, isnan
+from wengert.ops.elementwise.choices import POSITIVE, _infinite_if_zero, copysign, where
+from wengert.ops.elementwise.predicates import equal, isinf, isnan
 from wengert.ops.elementwise.predicates import sign as _sign
 from wengert.ops.elementwise.trigonometric import rad2deg
 
@@ -39,7 +39,16 @@ def sign(x: Any, /) -> Any:
     """
     if as_operand(x).dtype.kind != "c" or not (isinstance(x, Array) and x.has_derivative):
         return _sign(x)
-    return x * (1.0 / _infinite_if_zero(absolute(x)))
+    is_infinite = isinf(absolute(x))
+    finite = where(is_infinite, 0.0, x)
+    size = _infinite_if_zero(absolute(finite))  # by which both parts are divided: its reciprocal may overflow
+    return where(is_infinite, _sign_of_infinite(real(x), imag(x)), real(finite) / size + 1j * (imag(finite) / size))
+
+
+def _sign_of_infinite(x: Any, y: Any) -> Any:
+    """The sign of x + yi if one of them is infinite, as in NumPy: along the axis of that one, NaN if both are."""
+    is_real, other = isinf(x), where(isinf(y), math.nan, 0.0).astype(x.dtype, copy=False)
+    return where(is_real, copysign(1.0, x) + other, 0.0) + 1j * where(is_real, other, copysign(1.0, y))
 
 
 @implements(np.nan_to_num)

@@ -32,7 +32,7 @@ from wengert.compiler.schedule.scatter_kernels import can_join, is_scattered_fro
 from wengert.compiler.schedule.schedule_steps import Kernel, order_steps
 from wengert.compiler.schedule.stencils import count_reads
 from wengert.compiler.schedule.unrolled_rows import can_unroll
-from wengert.compiler.schedule.written_elements import is_too_long
+from wengert.compiler.schedule.written_elements import is_too_long, written_terms
 from wengert.core import machine
 from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
@@ -403,10 +403,22 @@ class Schedule:
             inner *= max(node.args[0].size // max(node.size, 1), 1)
         return min(inner + operation_cost(node), 1 << 20)
 
+    def own_cost(self, node: Operation) -> int:
+        """The cost of one element, computed from values that are there."""
+        return operation_cost(node) + (written_terms(node) if self.forms[node] is Form.UNROLLED else 0)
+
+    def cost_of_storing(self, node: Node) -> int:
+        """The scalar operations that take as long as writing an element of a value to memory and reading it again."""
+        is_in_cache = node.nbytes < machine.current.min_bytes_beyond_cache
+        return words_of(node) * (self.cheap if is_in_cache else self.cheap_if_large)
+
+    def cost_of_reading(self, node: Node) -> int:
+        """The part of that for reading alone: memory is read before it is written, and then written."""
+        return self.cost_of_storing(node) // 3
+
     def is_cheap(self, node: Node) -> bool:
         """Whether it is cheaper to compute an element again than to store it."""
-        is_in_cache = node.nbytes < machine.current.min_bytes_beyond_cache
-        return self.costs[node] <= words_of(node) * (self.cheap if is_in_cache else self.cheap_if_large)
+        return self.costs[node] <= self.cost_of_storing(node)
 
     # Operations
 

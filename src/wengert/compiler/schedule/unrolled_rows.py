@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from wengert.compiler.forms.classify import Form, scalar_operations
+from wengert.compiler.forms.classify import Form, form_of, scalar_operations
 from wengert.compiler.forms.short_rows import in_rows, is_outer_product, keeps_rows, values_at_ends
 from wengert.core import machine
 from wengert.graph.graph import Graph
@@ -25,12 +25,30 @@ def can_unroll(graph: Graph, rows: tuple[int, ...], forms: Mapping[Node, Form]) 
     if not is_mixing or max(terms, default=0) > now.max_terms_of_row_reduction:
         return False
     per_row = sum(scalar_operations(node) // count for node in members if forms[node] is not Form.VIEW)
-    moved = sum(node.size // count for node in values_at_ends(graph, rows) if node.size > count)
+    apart = read_apart(graph, rows)
+    moved = sum(node.size // count for node in values_at_ends(graph, rows) if node.size > count and node not in apart)
     is_narrow = max([node.size // count for node in members], default=0) <= now.max_terms_of_mixing_reduction
     has_sums = max(terms, default=0) > now.max_unrolled_terms
     is_reduced = is_narrow and has_sums
     intensity = now.min_operations_per_narrow_row_element if is_reduced else now.min_operations_per_row_element
     return intensity * moved <= per_row <= now.max_operations_of_unrolled_row
+
+
+def read_apart(graph: Graph, rows: tuple[int, ...]) -> set[Node]:
+    """The values whose elements a loop over rows reads one by one anyway, for reductions that are always written out.
+
+    To unroll other operations on them costs no reads: `x @ w` and `x.T @ r` of a few columns read each row once.
+    """
+    stack = [a for node in graph.operations if form_of(node, ()) is Form.UNROLLED for a in node.args if in_rows(a, rows)]
+    found: set[Node] = set()
+    while stack:
+        node = stack.pop()
+        if node not in found:
+            found.add(node)
+            if form_of(node, ()) in (Form.ELEMENT, Form.VIEW):
+                assert isinstance(node, Operation)
+                stack += [a for a in node.args if in_rows(a, rows)]
+    return found
 
 
 def reduced_terms(node: Operation) -> int:

@@ -228,8 +228,11 @@ class OrderFields(CostFields, DeviceOrderFields, RoutineOrderFields):
     """Scalar operations of an element that several kernels compute, rather than that one stores it: those of writing it
     to the cache and reading it again.
     """
-    max_operations_computed_again_beyond_cache: int = 48
-    """The same for arrays beyond the cache: those of writing an element to memory and reading it again."""
+    max_operations_computed_again_beyond_cache: int = 16
+    """The same for arrays beyond the cache: those of writing an element to memory and reading it again, which take as
+    long as one function (0.7 and 0.7 to 2.5 ns on one core, AVX-512; `benchmarks --fresh` took 1.0 to 2.0 of the time
+    with 48, and as long with 8 to 24).
+    """
     min_bytes_beyond_cache: int = 1 << 20
     """Bytes of arrays that are not in the cache when the next kernel reads them."""
     max_elements_of_short_row: int = 48

@@ -10,6 +10,7 @@ import pytest
 
 import wengert as wg
 from wengert.core import machine
+from wengert.nn.functional import scaled_dot_product_attention as attention
 
 RNG = np.random.default_rng(35)
 ROWS = RNG.integers(0, 3, 40)
@@ -51,6 +52,11 @@ PROGRAMS: dict[str, tuple[Callable, tuple[np.ndarray, ...], list[dict[str, int]]
         lambda x: np.stack([x * 2, x * 3]).sum(axis=0) + np.stack([x, x * 4])[0],
         (HALVES,),
         [{"min_operations_of_rolled_graph": 1, "min_blocks_of_repetition": 1, "min_operations_saved_by_repetition": 1}],
+    ),
+    "causal attention in vectors of one lane": (
+        lambda x, mask: attention(x, x, x, mask, is_causal=True),
+        (normal(64, 3), normal(64, 64) > 0),
+        WIDTHS,
     ),
     "a sum of rows that are shorter than some vectors": (
         lambda x: np.sum(x[ROWS] * x[ROWS[::-1]]),

@@ -107,7 +107,6 @@ FACTS = {
     "compiler/program/program:NO_MEMORY": "a status of a program",
     "compiler/program/program:RAISED": "a status of a program",
     "compiler/routines/attention/backward:PRODUCTS": "the products of matrices of a derivative",
-    "compiler/routines/attention/products:SUMS": "the vector registers of a processor",
     "compiler/routines/convolution/correlation:AXES": "the axes of all problems",
     "compiler/routines/fourier/plan:RADICES": "the lengths of transforms that are written in registers",
     "compiler/routines/fourier/tables:TURN": "two pi",

@@ -26,6 +26,7 @@ from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.simd.complex_lanes import Complex, constant, parts_of
 from wengert.compiler.simd.lane_operations import (
+    count_lanes,
     gather_lanes,
     load_element,
     pick_lanes,
@@ -198,8 +199,7 @@ class Elements(ElementSources):
             total = total + affine.constant
         stride, lanes = lane_stride(affine)
         if per_lane and lanes > 1:
-            steps = ", ".join(f"i64 {stride * i}" for i in range(lanes))
-            total = self.splat(total, lanes) + Lanes(self.code, f"<{steps}>", Type("i64", lanes))
+            total = self.splat(total, lanes) + count_lanes(self.code, Type("i64", lanes), stride)
         self.affine_values[key] = total
         return total
 

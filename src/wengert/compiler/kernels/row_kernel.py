@@ -19,7 +19,7 @@ from wengert.compiler.nests.loop_plan import LoopPlan
 from wengert.compiler.schedule.memory_plan import Memory, Pointers
 from wengert.compiler.schedule.row_kernels import RowKernel, RowPart, index_in_row
 from wengert.compiler.schedule.schedule import Schedule
-from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.simd.lanes import Code, Lanes, split_index
 from wengert.compiler.simd.types import I64, Type
 from wengert.core import machine
 from wengert.graph.ir import Node
@@ -166,12 +166,8 @@ class RowKernelWriter:
 
     def write_part(self, loops: KernelLoops, row: Lanes) -> None:
         """The loops of one part for one row."""
-        plan, elements, code = loops.plan, loops.elements, self.code
+        plan, elements = loops.plan, loops.elements
         elements.forget()
-        rest = row
-        for axis in reversed(range(plan.outer)):
-            n = plan.domain[axis]
-            index = rest if axis == 0 else code.add(f"urem {rest.typed}, {n}", I64)
-            elements.counters[plan.counters[axis]] = index
-            rest = rest if axis == 0 else code.add(f"udiv {rest.typed}, {n}", I64)
+        outer = slice(plan.outer)
+        elements.counters.update(zip(plan.counters[outer], split_index(row, *plan.domain[outer][1:]), strict=False))
         loops.write_kernel({})

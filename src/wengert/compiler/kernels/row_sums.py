@@ -16,7 +16,14 @@ from wengert.compiler.forms.affine import lane_stride
 from wengert.compiler.nests.element_sources import Element
 from wengert.compiler.nests.rows_in_memory import RowInMemory, find_factor_rows
 from wengert.compiler.simd.complex_lanes import Variable
-from wengert.compiler.simd.lane_operations import load_element, load_masked, pick_lanes, splat, store_element
+from wengert.compiler.simd.lane_operations import (
+    first_lanes,
+    load_element,
+    load_masked,
+    pick_lanes,
+    splat,
+    store_element,
+)
 from wengert.compiler.simd.lanes import Lanes, fma, select
 from wengert.compiler.simd.transposes import fold_rows
 from wengert.compiler.simd.types import Type
@@ -43,8 +50,7 @@ class RowReader:
             address = code.offset(start, lane * row.stride + column, element)
             rest = row.length - column
             if rest < type.lanes:
-                bits = ", ".join(f"i1 {int(i < rest)}" for i in range(type.lanes))
-                vectors.append(load_masked(address, type, align, Lanes(code, f"<{bits}>", Type("i1", type.lanes))))
+                vectors.append(load_masked(address, type, align, first_lanes(code, rest, type.lanes)))
             else:
                 vectors.append(load_element(code, address, type, align, is_overwritten))
         return vectors

@@ -21,7 +21,7 @@ from wengert.compiler.kernels.element import Elements
 from wengert.compiler.kernels.loops import piece_bounds
 from wengert.compiler.nests.loop_plan import LoopPlan
 from wengert.compiler.schedule.memory_plan import Memory, Slot, address
-from wengert.compiler.simd.lane_operations import any_lane, load_element, store_element
+from wengert.compiler.simd.lane_operations import any_lane, count_lanes, load_element, store_element
 from wengert.compiler.simd.lanes import Code, Lanes, select
 from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.core import machine
@@ -181,8 +181,7 @@ class ScatterWriter:
             return found
         elsewhere = self.code.array(self.type.in_memory, lanes)
         self.code.hoisted.append(f"  store {Type('i8', size * lanes).text} zeroinitializer, {elsewhere.typed}")
-        steps = ", ".join(f"i64 {size * k}" for k in range(lanes))
-        others = self.elements.splat(self.as_integer(elsewhere), lanes) + Lanes(self.code, f"<{steps}>", unit.type)
+        others = self.elements.splat(self.as_integer(elsewhere), lanes) + count_lanes(self.code, unit.type, size)
         return select(self.is_in_range(unit), found, others)
 
     def as_integer(self, address: Lanes) -> Lanes:

@@ -18,7 +18,7 @@ from wengert.compiler.products.order import Order, lanes_of_row
 from wengert.compiler.products.product import Product
 from wengert.compiler.products.tile import Elements, smaller, sum_products
 from wengert.compiler.simd.complex_lanes import Variable
-from wengert.compiler.simd.lane_operations import fold_lanes, load_masked, pick_lanes
+from wengert.compiler.simd.lane_operations import first_lanes, fold_lanes, load_masked, pick_lanes
 from wengert.compiler.simd.lanes import Code, Lanes, fma
 from wengert.compiler.simd.transposes import exchange_blocks, fold_rows
 from wengert.compiler.simd.types import I64, PTR, Type
@@ -110,8 +110,7 @@ class ProductFunction(Elements):
         left = [self.at(self.x, (i + r) * product.x_stride) for r in rows]
         right = [self.at(self.y, j * self.across) for j in columns]
         whole = product.k - product.k % lanes
-        bits = ", ".join(f"i1 {int(lane < product.k - whole)}" for lane in range(lanes))
-        mask = Lanes(self.code, f"<{bits}>", Type("i1", lanes))
+        mask = first_lanes(self.code, product.k - whole, lanes)
         of_whole = lambda starts: lambda p: (self.read(start, p, self.type) for start in starts)
         of_rest = lambda starts: (
             lambda p: (load_masked(self.at(start, p), self.type, self.element.align, mask) for start in starts)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from wengert.compiler.products.product import Product
-from wengert.compiler.products.tile import Place, TileFunction, Tiling, smaller
+from wengert.compiler.products.tile import Place, TileFunction, Tiling, smaller, write_high_and_low
 from wengert.compiler.simd.lanes import Code, Lanes
 from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.core import machine
@@ -117,28 +117,21 @@ class PackedFunction(Tiling):
             first = (initial[0] if initial else zeros).where(is_first, result)
             first_stride = (sizes.initial_stride if initial else begin.like(0)).where(is_first, sizes.n)
             across = begin.like(1) if initial else begin.like(0).where(is_first, begin.like(1))
-            with code.loop(0, sizes.n, self.width) as column, code.loop(top, bottom, self.rows) as row:
+            with code.loop(0, sizes.n, self.width) as column:
                 panel, width = self.at(panels, column * sizes.terms), smaller(sizes.n - column, self.width)
-                left = (
-                    self.at(rows, (row - top) * terms) if self.is_copied else self.at(x, row * sizes.x_stride + start)
-                )
 
-                def write_tile(tile: TileFunction, above: Lanes | int) -> None:
-                    """Write a tile so many rows below the row."""
-                    at, down = row + above, above if self.is_copied else sizes.x_stride * above
-                    count = smaller(bottom - at, tile.height)
-                    factors = self.at(left, down), sizes.x_stride, count - 1, panel, terms
+                def write_tile(tile: TileFunction, row: Lanes, above: Lanes | int, count: Lanes) -> None:
+                    """Write the tile of so many rows that begins so far below a row."""
+                    if self.is_copied:
+                        left = self.at(rows, (row - top) * terms + above)
+                    else:
+                        left = self.at(x, (row + above) * sizes.x_stride + start)
+                    factors, at = (left, sizes.x_stride, count - 1, panel, terms), row + above
                     source = Place(self.at(first, at * first_stride + column * across), first_stride)
                     target = Place(self.at(result, at * sizes.n + column), sizes.n)
                     tile.run(code, factors, source, target, count, width, buffer)
 
-                count = smaller(bottom - row, self.rows)
-                is_high = count > self.rows - self.low_rows
-                with code.when(is_high):
-                    write_tile(self.high, 0)
-                if self.low in self.tiles:
-                    with code.when(~is_high), code.loop(0, count, self.low_rows) as above:
-                        write_tile(self.low, above)
+                write_high_and_low(code, self.tiles, top, bottom, write_tile)
 
     def write_row_copy(
         self, code: Code, sizes: Sizes, x: Lanes, rows: Lanes, bounds: tuple[Lanes, Lanes], terms: Lanes

@@ -22,7 +22,8 @@ from wengert.compiler.products.policy import decide
 from wengert.compiler.products.product import Product, Stack, Strides, product_of
 from wengert.compiler.products.tile import Tiling, smaller
 from wengert.compiler.products.transposing import define_transpose
-from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.simd.complex_lanes import Variable
+from wengert.compiler.simd.lanes import Code, Lanes, split_index
 from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.compiler.threads.pool import read_part
 from wengert.core import machine
@@ -169,24 +170,34 @@ def write_pieces(call: RoutineCall, found: Plan, pointers: Sequence[Lanes]) -> N
             with code.loop(code.intrinsic("smax", I64, begin, begin.like(whole)), end) as i:
                 run(functions[1], i)
 
-    def write_sum(code: Code) -> None:
-        """Add up the products of all pieces, in order."""
-        results, result = Lanes(code, "%results", PTR), Lanes(code, "%result", PTR)
-        type = Type(product.kind, math.gcd(size, Tiling(product.kind).lanes))
-        read = lambda at: code.load(code.offset(results, at, element), type, element.align)
-        with code.loop(0, size, type.lanes) as i:
-            total = code.variable(type, read(i))
-            with code.loop(1, whole + (rest > 0)) as piece:
-                code.store(code.load(total, type) + read(piece * size + i), total)
-            code.store(code.load(total, type), code.offset(result, i, element), element.align)
-
     name = f"wengert.product.{product.name}.pieces"
     call.define_part(name, write_part)
     assert call.workspace is not None
     table = [*pointers, call.workspace]
     call.run_on_all_cores(name, table, whole + (rest > 0), 1, operations_of(product))
-    call.define(f"{name}.sum", ("ptr noalias %results", "ptr noalias %result"), write_sum)
-    call.run(f"{name}.sum", call.workspace, call.result)
+    add_pieces(call, element, 1, whole + (rest > 0), size, call.workspace, call.result)
+
+
+def add_pieces(
+    call: RoutineCall, element: Type, members: int, pieces: int, size: int, partials: Lanes, result: Lanes
+) -> None:
+    """Add up so many pieces of each of some arrays, in order."""
+    type = Type(element.kind, math.gcd(size, Tiling(element.kind).lanes))
+
+    def write(code: Code) -> None:
+        partials, result = Lanes(code, "%partials", PTR), Lanes(code, "%result", PTR)
+        with code.loop(0, members) as number, code.loop(0, size, type.lanes) as i:
+            read = lambda piece: code.load(
+                code.offset(partials, (number * pieces + piece) * size + i, element), type, element.align
+            )
+            total = Variable(code, type, read(0))
+            with code.loop(1, pieces) as piece:
+                total.store(total.load() + read(piece))
+            code.store(total.load(), code.offset(result, number * size + i, element), element.align)
+
+    name = f"wengert.pieces.{element.kind}.{members}x{pieces}x{size}"
+    call.define(name, ("ptr noalias %partials", "ptr noalias %result"), write)
+    call.run(name, partials, result)
 
 
 def for_each(
@@ -199,17 +210,16 @@ def for_each(
         return
     product, element = stack.product, stack.product.element
     with code.loop(*(bounds or (0, stack.matrices))) as i:
-        indices, rest = [], i
-        for n in reversed(stack.shape):
-            indices.append(code.add(f"urem {rest.typed}, {n}", I64) if len(stack.shape) > 1 else rest)
-            rest = code.add(f"udiv {rest.typed}, {n}", I64) if len(stack.shape) > 1 else rest
-
-        def at(pointer: Lanes, steps: Strides) -> Lanes:
-            for index, step in zip(indices, reversed(steps), strict=False):
-                pointer = code.offset(pointer, index * step, element) if step else pointer
-            return pointer
-
+        indices = split_index(i, *stack.shape[1:])
+        at = lambda pointer, steps: matrix_in_stack(pointer, indices, steps, element)
         write(list(map(at, pointers, stack.steps)), code.offset(result, i * (product.m * product.n), element))
+
+
+def matrix_in_stack(pointer: Lanes, indices: Sequence[Lanes], steps: Strides, element: Type) -> Lanes:
+    """The address of a matrix of a stack, whose axes are the last ones of these indices."""
+    for index, step in zip(reversed(indices), reversed(steps), strict=False):
+        pointer = pointer.code.offset(pointer, index * step, element) if step else pointer
+    return pointer
 
 
 def operations_of(product: Product) -> int:

@@ -6,6 +6,7 @@ vectors of both along the sum; whole operands, panels that were packed, or block
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -86,11 +87,14 @@ class Elements:
 
 
 class Tiling(Elements):
-    """Tiles of products with a packed operand, and panels, which are two vectors wide."""
+    """Tiles of products with a packed operand, and panels, which are two vectors wide; or others of fewer columns."""
 
-    def __init__(self, kind: str):
+    def __init__(self, kind: str, columns: int = 0):
         super().__init__(kind)
-        self.width = 2 * self.lanes
+        if columns:
+            self.lanes = math.gcd(columns, self.lanes)
+            self.vector = Type(kind, self.lanes)
+        self.width = self.lanes if columns == self.lanes else 2 * self.lanes
         """The columns of a panel; the last one is filled up with zeros."""
         self.rows = 3 * vector_registers() // 8
         """The rows of a high tile: as many as leave some registers for factors."""
@@ -110,9 +114,10 @@ class Place(NamedTuple):
 class TileFunction(Tiling):
     """The function of a tile, whose sizes are arguments: rows of a left operand times a panel of the right one.
 
-    Rows of a left operand that is stored by columns are copied before: one term after another, for each high tile. The
-    sums of a tile that `adds_last` begin with zeros: so the rounding errors of a small sum that is added to a large
-    number are small, too.
+    The terms of a row of the left operand are `along` elements apart, those of a column of the right one `down`, or the
+    width of a panel. Rows of a left operand that `is_copied` are neighbours: one term after another, for each high
+    tile. The sums of a tile that `adds_last` begin with zeros: so the rounding errors of a small sum that is added to a
+    large number are small, too.
     """
 
     parameters = (
@@ -121,12 +126,17 @@ class TileFunction(Tiling):
     )
     """Rows after the `last` one are copies of it. Sums are added to `first`, which may be the result."""
 
-    def __init__(self, kind: str, is_copied: bool, is_low: bool = False, adds_last: bool = False):
-        super().__init__(kind)
+    def __init__(
+        self, kind: str, is_copied: bool, is_low: bool = False, adds_last: bool = False, columns: int = 0,
+        along: int = 1, down: int = 0,
+    ):  # fmt: skip
+        super().__init__(kind, columns)
         self.is_copied, self.adds_last = is_copied, adds_last
         self.height = self.low_rows if is_low else self.rows
+        self.along, self.down = self.rows if is_copied else along, down or self.width
         added = ".last" if adds_last else ""
-        self.name = f"wengert.tile.{kind}.{'NT'[is_copied]}.{self.height}{added}"
+        sizes = f"{self.height}x{self.width}.{self.along}.{self.down}"
+        self.name = f"wengert.tile.{kind}.{'NT'[is_copied]}.{self.lanes}.{sizes}{added}"
 
     def write(self, code: Code) -> None:
         """Elements of the left operand times vectors of the right one, which are added in order."""
@@ -141,8 +151,8 @@ class TileFunction(Tiling):
             self.vector,
             [[0.0 if self.adds_last else added(r, q) for q in columns] for r in rows],
             terms,
-            lambda p: (self.broadcast(x, p * self.rows if self.is_copied else p, self.lanes) for x in starts),
-            lambda p: (self.read(y, p * self.width + q, self.vector) for q in columns),
+            lambda p: (self.broadcast(x, p * self.along, self.lanes) for x in starts),
+            lambda p: (self.read(y, p * self.down + q, self.vector) for q in columns),
         )
         for r, totals in enumerate(sums):
             for q, total in zip(columns, totals, strict=True):
@@ -170,3 +180,22 @@ class TileFunction(Tiling):
             copy(first, inside)
             call(inside, inside)
             copy(inside, result)
+
+
+def write_high_and_low(
+    code: Code, tiles: Sequence[TileFunction], begin: Lanes | int, end: Lanes,
+    write: Callable[[TileFunction, Lanes, Lanes | int, Lanes], None],
+) -> None:  # fmt: skip
+    """Write high tiles of some rows, and low ones of the last rows.
+
+    `write` gets the first row of a high tile, how far below it a tile begins, and the number of its rows.
+    """
+    high, low = tiles[0], tiles[-1]
+    with code.loop(begin, end, high.height) as row:
+        count = smaller(end - row, high.height)
+        is_high = count > high.height - low.height
+        with code.when(is_high):
+            write(high, row, 0, count)
+        if low is not high:
+            with code.when(~is_high), code.loop(0, count, low.height) as above:
+                write(low, row, above, smaller(count - above, low.height))

@@ -15,7 +15,7 @@ from wengert.compiler.forms.lowering import SUPPORTED, Indexed, Routine, Routine
 from wengert.compiler.forms.sorted_values import is_for_library
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.routines.call import RoutineCall
-from wengert.compiler.simd.lanes import Code, Lanes, select
+from wengert.compiler.simd.lanes import Code, Lanes, select, split_index
 from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.compiler.threads.pool import read_part
 from wengert.core import machine
@@ -125,8 +125,7 @@ class Rows(NamedTuple):
         """The index of the first number of a row."""
         if self.stride == 1:
             return row * self.n
-        code = row.code
-        outer, inner = [code.add(f"{op} {row.typed}, {self.stride}", I64) for op in ("sdiv", "srem")]
+        outer, inner = split_index(row, self.stride)
         return outer * (self.n * self.stride) + inner
 
 

@@ -45,6 +45,27 @@ def join_lanes(x: Lanes, y: Lanes) -> Lanes:
     return x.code.add(f"shufflevector {x.typed}, {y.typed}, <{type.lanes} x i32> <{order}>", type)
 
 
+def join_elements(values: Sequence[Lanes]) -> Lanes:
+    """A vector with a lane for each number."""
+    code, type = values[0].code, Type(values[0].type.kind, len(values))
+    found = values[0] if type.lanes == 1 else Lanes(code, "poison", type)
+    for lane, value in enumerate(values if type.lanes > 1 else ()):
+        found = code.add(f"insertelement {found.typed}, {value.typed}, i64 {lane}", type)
+    return found
+
+
+def count_lanes(code: Code, type: Type, step: int = 1) -> Lanes:
+    """The integer 0 in the first lane, `step` in the next one, and so on."""
+    steps = ", ".join(f"{type.scalar} {step * i}" for i in range(type.lanes))
+    return Lanes(code, f"<{steps}>", type) if type.lanes > 1 else code.constant(0, type)
+
+
+def first_lanes(code: Code, count: int, lanes: int) -> Lanes:
+    """A mask of so many lanes."""
+    bits = ", ".join(f"i1 {int(i < count)}" for i in range(lanes))
+    return Lanes(code, f"<{bits}>" if lanes > 1 else str(int(count > 0)), Type("i1", lanes))
+
+
 def fold_lanes(fold: Fold, x: Lanes) -> Lanes:
     """One value from all lanes: the two halves are folded until one lane is left."""
     while x.type.lanes > 1:

@@ -373,6 +373,15 @@ def fma(x: Lanes, y: Lanes | Number, z: Lanes | Number) -> Lanes:
     return x.times_plus(x.like(y), x.like(z))
 
 
+def split_index(number: Lanes, *inner: int) -> list[Lanes]:
+    """The index along each axis of a number that counts elements in order; `inner` has all extents but the first."""
+    code, found = number.code, []
+    for n in reversed(inner):
+        found.append(code.add(f"urem {number.typed}, {n}", number.type) if n > 1 else number.like(0))
+        number = code.add(f"udiv {number.typed}, {n}", number.type) if n > 1 else number
+    return [number, *reversed(found)]
+
+
 def divide_usual(x: Lanes | Number, y: Lanes) -> Lanes:
     """x / y, where neither they nor the quotient can be very large or very small: a mark that a target may use."""
     return y.code.add(f"fdiv {y.like(x).typed}, {y.text}, !usual !{{}}", y.type)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wengert.compiler.functions.vector_functions import Body, vector_symbol
-from wengert.compiler.simd.lane_operations import any_lane, pick_lanes
+from wengert.compiler.simd.lane_operations import any_lane, join_elements, pick_lanes
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
 from wengert.compiler.simd.types import Type, constant_text
 
@@ -163,12 +163,8 @@ def approximate(symbol: str, x: Lanes) -> Lanes:
 
 def in_each_lane(function: Callable[..., Lanes], *operands: Lanes) -> Lanes:
     """A function of numbers, in each lane."""
-    code, type = operands[0].code, operands[0].type
-    found = Lanes(code, "poison", type)
-    for lane in range(type.lanes):
-        one = function(*[pick_lanes(x, [lane]) for x in operands])
-        found = code.add(f"insertelement {found.typed}, {one.typed}, i64 {lane}", type)
-    return found
+    lanes = range(operands[0].type.lanes)
+    return join_elements([function(*[pick_lanes(x, [lane]) for x in operands]) for lane in lanes])
 
 
 def is_exact(x: Lanes, y: Lanes, quotient: Lanes) -> Lanes:

@@ -116,11 +116,5 @@ class RoutineFields:
 
     # Attention
 
-    rows_of_attention_tile: int = 6
-    """Rows of a tile of a product of blocks: with two vectors there are twelve sums, so that each may wait for its last
-    addition.
-    """
-    vectors_of_attention_tile: int = 2
-    """Vectors of each of these rows."""
     parts_of_attention: int = 64
     """Parts of attentions, each with buffers of its own; threads share them."""

@@ -19,7 +19,7 @@ from wengert.compiler.routines.convolution.buffer import Buffer
 from wengert.compiler.routines.convolution.correlation import Geometry, Tap
 from wengert.compiler.routines.convolution.parts import Parts, PartWriter, divide
 from wengert.compiler.simd.complex_lanes import Variable
-from wengert.compiler.simd.lane_operations import fold_lanes, load_masked
+from wengert.compiler.simd.lane_operations import first_lanes, fold_lanes, load_masked
 from wengert.compiler.simd.lanes import Code, Lanes, fma, select
 from wengert.compiler.simd.types import I64, Type
 from wengert.core import machine
@@ -233,8 +233,7 @@ class FilterWriter(PartWriter):
             address = code.offset(base, offset, self.element)
             if not count:
                 return code.load(address, self.vector, align)
-            bits = ", ".join([f"i1 {int(i < count)}" for i in range(self.vector.lanes)])
-            return load_masked(address, self.vector, align, Lanes(code, f"<{bits}>", self.vector.of("i1")))
+            return load_masked(address, self.vector, align, first_lanes(code, count, self.vector.lanes))
 
         t = [read(cotangent, i * volume) for i in range(len(totals))]
         for j, tap in enumerate(taps):

@@ -31,7 +31,7 @@ from wengert.compiler.routines.fourier.passes import block_of_result, transform_
 from wengert.compiler.routines.fourier.plan import lanes_cost
 from wengert.compiler.routines.fourier.task import STEP_PARAMETERS, Pass, Task, is_shared, run_step, step_arguments
 from wengert.compiler.simd.complex_lanes import Complex, parts_of
-from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.simd.lanes import Code, Lanes, split_index
 from wengert.compiler.simd.transposes import exchange_blocks
 from wengert.compiler.simd.types import Type
 from wengert.core import machine
@@ -113,7 +113,7 @@ class Batch(NamedTuple):
                 start = last_start(unit, task.outer, lanes)
                 places = [start * task.read, start * task.written]
             else:
-                outer, group = [code.add(f"{op} {unit.typed}, {self.groups}", unit.type) for op in ("sdiv", "srem")]
+                outer, group = split_index(unit, self.groups)
                 start = last_start(group, task.inner, lanes)
                 places = [outer * (size * task.inner) + start for size in (task.read, task.written)]
             read = task.offset(source, places[0], task.is_real_source)

@@ -30,7 +30,7 @@ from wengert.compiler.routines.fourier.passes import transform_lanes
 from wengert.compiler.routines.fourier.plan import Split, split
 from wengert.compiler.routines.fourier.task import STEP_PARAMETERS, Pass, step_arguments
 from wengert.compiler.simd.complex_lanes import Complex
-from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.simd.lanes import Code, Lanes, split_index
 from wengert.compiler.simd.transposes import exchange_blocks
 from wengert.compiler.simd.types import PTR, Type
 
@@ -146,7 +146,7 @@ class Line(NamedTuple):
         starts = call.table(code, Table(tables.start_roots, (rows, columns, lanes, self.kind)))
         table = call.table(code, Table(tables.lane_roots, (rows, columns, order, lanes // width, self.kind)))
         with code.loop(begin, end) as number:
-            group, part = split_group(number, lanes // width)
+            group, part = split_index(number, lanes // width)
             start = last_start(group, columns, lanes) + part * width
             first = code.offset(source, start * 2, element)
             block = code.offset(target, number * (2 * rows * width), element)
@@ -177,7 +177,7 @@ class Line(NamedTuple):
         with code.loop(begin, end) as group:
             row = last_start(group, rows, width)
             with code.loop(0, -(-columns // lanes) * (lanes // width)) as i:
-                block, part = split_group(i, lanes // width)
+                block, part = split_index(i, lanes // width)
                 column = last_start(block, columns, lanes) + part * width
                 here = i * rows + row
                 vectors = [load_block(source, here + k, type) for k in order]
@@ -196,16 +196,6 @@ class Line(NamedTuple):
                 ),
                 blocks,
             )
-
-
-def split_group(number: Lanes, parts: int) -> tuple[Lanes, Lanes]:
-    """The lanes of the plan that a vector belongs to, and its number among their parts."""
-    code = number.code
-    if parts == 1:
-        return number, code.constant(0, number.type)
-    return code.add(f"udiv {number.typed}, {parts}", number.type), code.add(
-        f"urem {number.typed}, {parts}", number.type
-    )
 
 
 def transform_name(n: int, kind: str, is_inverse: bool, factor: float) -> str:

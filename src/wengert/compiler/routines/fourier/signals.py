@@ -23,7 +23,7 @@ from wengert.compiler.routines.fourier.numbers import (
 from wengert.compiler.routines.fourier.plan import has_small_factors, signal_cost
 from wengert.compiler.routines.fourier.task import STEP_PARAMETERS, Pass, Task, is_shared, run_step, step_arguments
 from wengert.compiler.simd.complex_lanes import Complex
-from wengert.compiler.simd.lanes import Code, Lanes
+from wengert.compiler.simd.lanes import Code, Lanes, split_index
 from wengert.compiler.simd.types import I64, PTR, Type
 from wengert.core import machine
 
@@ -101,7 +101,7 @@ class Signals(NamedTuple):
         with code.loop(begin, end) as i:
             places = [i * task.read, i * task.written]
             if task.inner > 1:
-                outer, inner = [code.add(f"{op} {i.typed}, {task.inner}", I64) for op in ("sdiv", "srem")]
+                outer, inner = split_index(i, task.inner)
                 places = [outer * (size * task.inner) + inner for size in (task.read, task.written)]
             read = task.offset(source, places[0], task.is_real_source)
             written = task.offset(target, places[1], task.is_real_target)

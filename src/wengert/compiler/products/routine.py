@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from wengert.compiler.routines.call import RoutineCall
 
 
-class Plan(NamedTuple):
+class ProductPlan(NamedTuple):
     """Products, their order of additions, and what is decided about them; `is_turned` if they are the transposes."""
 
     stack: Stack
@@ -48,7 +48,7 @@ class Plan(NamedTuple):
         return product.n if product.m == 1 and product.is_of_vector else product.m
 
 
-def plan(node: Operation, strides: Sequence[Strides] | None, is_in_loop: bool) -> Plan:
+def plan(node: Operation, strides: Sequence[Strides] | None, is_in_loop: bool) -> ProductPlan:
     """What is known about a product before it is written.
 
     Products with vectors are written for one column if they are added up in lanes, and for one row otherwise.
@@ -60,7 +60,7 @@ def plan(node: Operation, strides: Sequence[Strides] | None, is_in_loop: bool) -
         is_column = product.n == 1 and product.y_steps[0] == 1
         is_turned = is_column != (order.kind == "lanes")
         stack = stack.transposed if is_turned else stack
-    return Plan(stack, order, decide(stack.product, order, is_in_loop, stack.matrices == 1), is_turned)
+    return ProductPlan(stack, order, decide(stack.product, order, is_in_loop, stack.matrices == 1), is_turned)
 
 
 def write_matmul(call: RoutineCall) -> None:
@@ -83,7 +83,7 @@ def write_matmul(call: RoutineCall) -> None:
         call.name += ", added to"
 
 
-def write_by_library(call: RoutineCall, found: Plan, pointers: Sequence[Lanes]) -> None:
+def write_by_library(call: RoutineCall, found: ProductPlan, pointers: Sequence[Lanes]) -> None:
     """Products by BLAS, one after the other."""
     product = found.stack.product
     call.name = "syrk" if product.is_gram else "gemm"
@@ -98,7 +98,7 @@ def write_by_library(call: RoutineCall, found: Plan, pointers: Sequence[Lanes]) 
     for_each(call.code, found.stack, pointers, call.result, write)
 
 
-def write_in_place(call: RoutineCall, found: Plan, pointers: Sequence[Lanes]) -> None:
+def write_in_place(call: RoutineCall, found: ProductPlan, pointers: Sequence[Lanes]) -> None:
     """Products by a function of their own: threads share the stack, or the rows of one, or the columns of a row."""
     stack, product = found.stack, found.stack.product
     function = ProductFunction(product, found.order, found.decisions)
@@ -122,7 +122,7 @@ def write_in_place(call: RoutineCall, found: Plan, pointers: Sequence[Lanes]) ->
     call.run_on_all_cores(name, [*pointers, call.result], extent, found.decisions.grain, work)
 
 
-def write_packed(call: RoutineCall, found: Plan, pointers: Sequence[Lanes]) -> None:
+def write_packed(call: RoutineCall, found: ProductPlan, pointers: Sequence[Lanes]) -> None:
     """Products whose right operands are packed first, one after the other, each on all cores."""
     product, copy = found.stack.product, call.workspace
     panels, function = PanelFunction(product), PackedFunction(product)
@@ -146,7 +146,7 @@ def write_packed(call: RoutineCall, found: Plan, pointers: Sequence[Lanes]) -> N
     for_each(call.code, found.stack, pointers, call.result, write)
 
 
-def write_pieces(call: RoutineCall, found: Plan, pointers: Sequence[Lanes]) -> None:
+def write_pieces(call: RoutineCall, found: ProductPlan, pointers: Sequence[Lanes]) -> None:
     """A product whose sums are cut into pieces, on all cores."""
     product, length = found.stack.product, found.order.amount
     size, element, (whole, rest) = product.m * product.n, product.element, divmod(product.k, length)

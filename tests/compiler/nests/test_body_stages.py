@@ -101,6 +101,29 @@ def test_sums_of_rows_are_a_stage(compile_anew):
     assert compile_anew(wg.value_and_grad(logistic), w, x, has_stages=False) == ([], results)
 
 
+def test_numbers_that_are_the_same_for_all_elements_are_computed_before_the_loops(compile_anew):
+    def likelihood(p, x):
+        scale = p[0] * p[0] + np.exp(p[1])
+        return np.sum(np.log1p(np.exp(scale * x + p[2])) / scale)
+
+    p, x = np.array([0.3, -0.2, 0.7]), numbers(1003)
+    for function in (likelihood, wg.value_and_grad(likelihood), lambda p, x: np.exp(x) + np.log1p(np.exp(x)) / p[0]):
+        found, results = compile_anew(function, p, x)
+        assert found
+        assert compile_anew(function, p, x, has_stages=False) == ([], results)
+
+
+def test_long_bodies_have_stages(compile_anew):
+    def network(p, x):
+        hidden = [np.tanh(p[k] * x + p[k + 1]) for k in range(8)]
+        return np.sum(sum(np.tanh(sum(h * p[j + i] for i, h in enumerate(hidden))) for j in range(4)))
+
+    p, x = numbers(12), numbers(1003)
+    (stages,), results = compile_anew(wg.value_and_grad(network), p, x)
+    assert [names.count("tanh") for names in stages] == [8, 4, 0]
+    assert compile_anew(wg.value_and_grad(network), p, x, has_stages=False) == ([], results)
+
+
 def test_threads_have_blocks_of_their_own(compile_anew):
     x = numbers(200_003)
     found, result = compile_anew(expression, x)
@@ -113,10 +136,9 @@ def test_threads_have_blocks_of_their_own(compile_anew):
     [
         lambda x: np.exp(x) * 2.0,  # one function
         lambda x: np.sin(x) * np.cos(x),  # one argument
-        lambda x: np.exp(x) + np.log1p(np.exp(x)) / (x[0] + x[1]),  # a number that leaves the loop
         lambda x: sum(np.exp(x + k) for k in range(5)),  # enough functions that do not wait for each other
     ],
-    ids=["one function", "one argument", "invariant", "wide"],
+    ids=["one function", "one argument", "wide"],
 )
 def test_bodies_without_stages(function, compile_anew):
     found, _ = compile_anew(function, numbers(1000))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wengert.compiler.kernels.element import Elements
-from wengert.compiler.nests.body_stages import Stage
+from wengert.compiler.nests.body_stages import Stage, is_constant
 from wengert.compiler.nests.element_sources import Element
 from wengert.compiler.nests.loop_plan import LoopPlan
 from wengert.compiler.simd.lanes import Lanes
@@ -15,17 +15,21 @@ BYTE = Type("i8")
 class BodyStages:
     """Writes the stages of a body for blocks of `vectors`.
 
-    Elements of a vector are `slot` lanes after the beginning of the block.
+    Elements of a vector are `slot` lanes after the beginning of the block. `constants` are computed before all loops.
     """
 
     def __init__(self, stages: list[Stage], vectors: int, plan: LoopPlan, elements: Elements):
         self.stages, self.vectors, self.elements, self.code = stages, vectors, elements, elements.code
         kept = [e for stage in stages for e in stage.kept]
+        read = dict.fromkeys([e for stage in stages for e in stage.read if is_constant(e)])
         self.width = max(node.dtype.itemsize for node, _ in kept)
         length = vectors * plan.lanes * self.width
         self.offsets = {e: k * length for k, e in enumerate(kept)}
         self.types: dict[Element, Type] = {}
         self.memory = self.code.array(BYTE, len(kept) * length)
+        self.constants = {e: self.code.variable(value.type, value) for e in read for value in [elements.at(*e)]}
+        self.types |= {e: elements.known[e].type for e in read}
+        elements.forget()
 
     @property
     def before_body(self) -> list[Stage]:
@@ -45,5 +49,8 @@ class BodyStages:
         vector = self.code.offset(self.memory, slot * self.width, BYTE)
         for e in stage.read:
             type = self.types[e]
+            if e in self.constants:
+                self.elements.known[e] = self.code.load(self.constants[e], type)
+                continue
             self.elements.known[e] = self.code.load(self.code.offset(vector, self.offsets[e], BYTE), type, type.align)
         return vector

@@ -23,7 +23,7 @@ FORMS = frozenset((Form.ELEMENT, Form.VIEW, Form.UNROLLED))
 
 
 class Stage(NamedTuple):
-    """The elements that a stage keeps for later ones, and those that it reads of earlier ones."""
+    """The elements that a stage keeps for later ones, and those that it reads: of earlier ones, or constants."""
 
     kept: list[Element]
     read: list[Element]
@@ -33,7 +33,8 @@ def find_stages(nest: Nest, axis: int) -> list[Stage]:
     """The stages of a body with lanes along an axis: the last one is what remains of it. None if there is only one.
 
     Their functions have few passes of LLVM, which would not take instructions out of the loop: everything that is
-    computed has lanes.
+    computed has lanes, except for elements of parameters, and for what is the same in all steps of all loops, which is
+    computed before them.
     """
     sources, forms = nest.sources, nest.schedule.forms
     if not all(forms[node] in FORMS for node in nest.computed_nodes if node not in nest.kernel.reductions):
@@ -41,25 +42,34 @@ def find_stages(nest: Nest, axis: int) -> list[Stage]:
     roots = nest.root_elements()
     found = find_sources(roots, sources)
     computed = [e for e in found if not sources.is_stored(e[0])]
-    if not all(forms[node] in FORMS and depends_on(position, axis) for node, position in computed):
+    if not all(forms[node] in FORMS for node, _ in computed):
         return []
-    costs = {e: element_cost(e[0], len(found[e]), sources) for e in computed}
+    constant = {e for e in computed if is_constant(e) and forms[e[0]] is not Form.VIEW}
+    varying = [e for e in computed if e not in constant]
+    if not all(depends_on(position, axis) or forms[node] is Form.VIEW for node, position in varying):
+        return []
+    if any(node.dtype.kind == "c" for node, _ in constant):
+        return []
+    costs = {e: element_cost(e[0], len(found[e]), sources) for e in varying}
     now = machine.current
-    long = {e: None for e in computed if costs[e] >= now.operations_of_function}
+    long = {e: None for e in varying if costs[e] >= now.operations_of_function}
     number: dict[Element, int] = {}  # the first stage that can compute an element
     for e, operands in found.items():
         number[e] = max([number[s] + (s in long) for s in operands], default=0)
     count = max([number[e] + 1 for e in long], default=0)
-    most = min(now.max_functions_of_stage * count, now.max_inlined_calls_of_module)
+    most = now.max_functions_of_stage if count == 1 else now.max_functions_of_staged_body
     if len({tuple(found[e]) for e in long}) < 2 or len(long) > most:
         return []
     targets = [[e for e in long if number[e] == k] for k in range(count)]
-    expensive = {e for e in computed if costs[e] >= now.min_operations_of_kept_element}
-    return share_elements([*targets, roots], found, expensive)
+    expensive = {e for e in varying if costs[e] >= now.min_operations_of_kept_element}
+    return share_elements([*targets, roots], found, expensive, constant)
 
 
 def share_elements(
-    targets: Sequence[list[Element]], sources: Mapping[Element, list[Element]], expensive: Set[Element]
+    targets: Sequence[list[Element]],
+    sources: Mapping[Element, list[Element]],
+    expensive: Set[Element],
+    constant: Set[Element],
 ) -> list[Stage]:
     """Stages that compute targets; what is expensive, and needed by several, is kept by the first of them."""
     made = {e: k for k, kept in enumerate(targets[:-1]) for e in kept}
@@ -69,6 +79,9 @@ def share_elements(
         seen = set(stack)
         while stack:
             e = stack.pop()
+            if e in constant:
+                stage.read.append(e)
+                continue
             if made.get(e, k) < k:
                 first = stages[made[e]]
                 if e not in first.kept:
@@ -81,6 +94,11 @@ def share_elements(
             seen.update(missing)
             stack += missing
     return stages
+
+
+def is_constant(e: Element) -> bool:
+    """Whether an element is the same in all steps of all loops."""
+    return not any(index.terms for index in e[1])
 
 
 def depends_on(position: Position, axis: int) -> bool:

@@ -39,7 +39,9 @@ def read_apart(graph: Graph, rows: tuple[int, ...]) -> set[Node]:
 
     To unroll other operations on them costs no reads: `x @ w` and `x.T @ r` of a few columns read each row once.
     """
-    stack = [a for node in graph.operations if form_of(node, ()) is Form.UNROLLED for a in node.args if in_rows(a, rows)]
+    stack = [
+        a for node in graph.operations if form_of(node, ()) is Form.UNROLLED for a in node.args if in_rows(a, rows)
+    ]
     found: set[Node] = set()
     while stack:
         node = stack.pop()

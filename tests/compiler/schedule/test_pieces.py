@@ -127,3 +127,16 @@ def test_short_last_pieces():
     f = lambda x: (np.sum(x[:, 0] * x[:, 1]), np.sum(x[:, 0] + x[:, 1], axis=(0, 1)))
     for got, expected in zip(wg.compile(f)(x), f(x), strict=True):
         np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("shape", [(8, 31, 31), (20, 20), (128, 31, 5), (3, 40, 7)])
+def test_a_choice_reads_reshaped_pieces_across_rows(shape):
+    """A loop over other rows than those of the pieces has no affine positions in them: they are stored."""
+    x = np.random.default_rng(0).standard_normal(shape)
+
+    def f(x):
+        pairs = np.stack([0.0 + np.pad(x, [(0, 0)] * (x.ndim - 1) + [(i, 1 - i)]) for i in (0, 1)], axis=-1)
+        joined = pairs.reshape(*x.shape[:-1], -1)
+        return np.pad(joined, [(0, 0)] * (x.ndim - 2) + [(1, 0), (0, 0)])
+
+    np.testing.assert_array_equal(wg.compile(f)(x), f(x))

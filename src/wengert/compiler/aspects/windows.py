@@ -1,12 +1,13 @@
 """Windows: elements of all windows are slices, which are combined elementwise.
 
-The gradients of windows that overlap are routines: of the largest elements, and of sums.
+The gradients of sums are sums of slices, too. Those of the largest elements of windows that overlap are a routine.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import reduce
 from itertools import product
 from typing import Any
 
@@ -14,18 +15,17 @@ import numpy as np
 
 from wengert.compiler.forms.lowering import expansion, lowering
 from wengert.compiler.routines.window_places import PLACES
-from wengert.compiler.routines.window_spreads import SPREADS
 from wengert.core import machine
 from wengert.graph.ir import is_a
 from wengert.ops.elementwise.arithmetic import add
 from wengert.ops.elementwise.choices import maximum, where
 from wengert.ops.elementwise.predicates import isnan
 from wengert.ops.shape.casting import _stop_gradient
+from wengert.ops.shape.joining import pad, stack
 from wengert.ops.shape.reshaping import broadcast_to, expand_dims, reshape
 from wengert.ops.signal import windows as ops
 
 lowering.enter(PLACES, ops.window_place)
-lowering.enter(SPREADS, ops.window_spread)
 
 
 def can_fold(windows: ops.Windows) -> bool:
@@ -102,11 +102,47 @@ def expand_window_sum(x: Any, windows: ops.Windows) -> Any:
 
 @expansion(ops.window_spread)
 def expand_window_spread(t: Any, windows: ops.Windows, lengths: ops.Lengths) -> Any:
-    """Each element of a tile is that of its window."""
-    sizes = ops.tile_size(windows, lengths)
+    """Each element of a tile is that of its window; others are sums of slices, along the last axis first."""
+    sizes, lead = ops.tile_size(windows, lengths), t.ndim - len(windows)
     if sizes is None:
-        return None
-    axes = tuple([t.ndim - len(sizes) + 2 * i + 1 for i in range(len(sizes))])
-    lead = t.shape[: t.ndim - len(sizes)]
+        if not can_spread(windows):
+            return None
+        t = t if ops.are_disjoint(windows) else t + 0.0  # as in eager code, no sum is a negative zero
+        for i in reversed(range(len(windows))):
+            t = spread_axis(t, lead + i, windows[i], lengths[i])
+        return t
+    axes = tuple([lead + 2 * i + 1 for i in range(len(sizes))])
     tiles = [n for size, length in zip(sizes, lengths, strict=True) for n in (length // size, size)]
-    return reshape(broadcast_to(expand_dims(t, axes), (*lead, *tiles)), (*lead, *lengths))
+    return reshape(broadcast_to(expand_dims(t, axes), (*t.shape[:lead], *tiles)), (*t.shape[:lead], *lengths))
+
+
+def can_spread(windows: ops.Windows) -> bool:
+    """Whether elements of windows are few, and evenly spaced with few steps between windows."""
+    most, first = machine.current.max_elements_of_spread_window, [elements[0] for elements in windows]
+    return all(isinstance(e, range) and max(len(windows[i]), e.step) <= most for i, e in enumerate(first))
+
+
+def spread_axis(t: Any, axis: int, elements: Sequence[Any], length: int) -> Any:
+    """What windows add to an array of this length, for each of their elements, in the order of eager code.
+
+    Positions with one remainder modulo the step are sums of slices of the same elements of windows. The sums for all
+    remainders are stacked, so that nothing is scattered.
+    """
+    step = elements[0].step
+    count = -(-length // step)
+    sums = []
+    for first in range(step):
+        shifts = [(e.start - first) // step for e in elements if (e.start - first) % step == 0]
+        terms = [shift(t, axis, by, count) for by in shifts or [count]]
+        sums.append(reduce(add, terms))
+    lead, rest = t.shape[:axis], t.shape[axis + 1 :]
+    whole = reshape(stack(sums, axis=axis + 1), (*lead, count * step, *rest)) if step > 1 else sums[0]
+    return whole[(*[slice(None)] * axis, slice(length))] if length < count * step else whole
+
+
+def shift(x: Any, axis: int, by: int, count: int) -> Any:
+    """So many elements along an axis, moved back by some, with zeros around."""
+    kept = x[(*[slice(None)] * axis, slice(count - by))] if count - by < x.shape[axis] else x
+    before = min(by, count)
+    after = count - before - kept.shape[axis]
+    return pad(kept, [(before, after) if i == axis else (0, 0) for i in range(x.ndim)]) if before or after else kept

@@ -65,13 +65,17 @@ def in_rows(node: Node, rows: tuple[int, ...]) -> bool:
 
 
 def values_at_ends(graph: Graph, rows: tuple[int, ...]) -> list[Node]:
-    """The values that loops over rows read or store: inputs, outputs, and what has another shape outside of them."""
+    """The values that loops over rows read or store: inputs, outputs, and what has another shape outside of them.
+
+    A choice outside of rows has other elements than its operands, which are then stored.
+    """
     found = [node for node in (*graph.inputs, *graph.outputs) if in_rows(node, rows)]
     for node in graph.operations:
         is_inside = in_rows(node, rows)
         for a in node.args:
             is_array = node.spec.__class__ is a.spec.__class__ is Spec  # a loop has several results
-            if is_array and a.size == node.size and in_rows(a, rows) != is_inside:
+            is_chosen = not is_inside and isinstance(native_code(node), Choice)
+            if is_array and (is_chosen or a.size == node.size) and in_rows(a, rows) != is_inside:
                 found.append(node if is_inside else a)
     return found
 

@@ -227,6 +227,8 @@ class Schedule:
         if (form is Form.GATHER and i == 0) or (form is Form.SCATTER and is_scattered_from_memory(self, node, i)):
             self.store(a)
             return self.ready(a)
+        if not in_rows(node, self.rows):
+            base = self.store_row_view(a) or base
         if self.forms[base] is Form.GIVEN:
             return 0
         if base in self.stored:
@@ -238,6 +240,18 @@ class Schedule:
             self.store(base)
             return self.ready(base)
         return self.stages[base]
+
+    def store_row_view(self, node: Node) -> Node | None:
+        """Store what has affine positions in rows only, a reshape within them, for a loop over other elements."""
+        while self.forms[node] is Form.VIEW and node not in self.stored and node not in self.aliases:
+            assert isinstance(node, Operation)
+            if is_a(node, _reshape) and in_rows(node, self.rows):
+                position = loop_position(node.shape)
+                if reshape_position(position, node.args[0].shape, node.shape) is None:
+                    self.store(node)
+                    return node
+            node = node.args[0]
+        return None
 
     def is_part_of_updated(self, node: Operation) -> bool:
         """Whether a value is a small part of one that a scatter or a loop may overwrite."""

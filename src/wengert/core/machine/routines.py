@@ -72,9 +72,9 @@ class RoutineFields:
     operations_of_placed_element: int = 3
     """Scalar operations that take as long as an element of such a window."""
     max_elements_of_spread_window: int = 64
-    """Elements along one axis of windows whose sums are differentiated natively, all written out."""
-    max_bytes_of_spread_row: int = 1 << 16
-    """Bytes of a row, or of a plane of volumes, that is spread on the stack before it is added up."""
+    """Elements of windows along one axis, and steps between them, up to which gradients of their sums are slices that
+    are added up: LLVM's time is proportional to them.
+    """
 
     # Convolutions
 

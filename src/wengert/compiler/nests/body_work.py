@@ -107,7 +107,8 @@ class BodyReader:
         found = find_sources(nest.scattered_elements() or nest.root_elements(), self.sources)
         for element, operands in found.items():
             cost = self.count_element(*element, operands)
-            depth[element] = cost + max([depth[e] for e in operands], default=0)
+            wide = self.count_side_by_side(element[0])
+            depth[element] = cost // wide + max([depth[e] for e in operands], default=0)
         for node in nest.kernel.maps:
             for position in nest.stored_positions(node):
                 self.accesses[self.stream(node, position), True, False] += 1
@@ -123,6 +124,10 @@ class BodyReader:
             max(depth.values(), default=0),
             len(found),
         )
+
+    def count_side_by_side(self, node: Node) -> int:
+        """The operations of an element that do not wait for each other: those of a row of a small matrix."""
+        return node.args[0].shape[-1] if isinstance(node, Operation) and self.forms[node] is Form.MATRIX else 1
 
     def count_element(self, node: Node, position: Position, operands: Sequence[Element]) -> int:
         """Count one element; returns its operations."""

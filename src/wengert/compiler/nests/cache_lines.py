@@ -46,40 +46,49 @@ class CacheLines:
             (now.bytes_of_nearest_cache, second),
         )
         weights = [self.weight(stream) for stream in self.streams]
-        lines = self.lines_within(0)
+        covered, lines = self.touch(0)
         for size, picoseconds in levels:  # a smaller cache holds what fewer of the inner loops touch
             while k < len(self.loops) and sum(lines) * now.cache_line_bytes > size:
                 k += 1
-                lines = self.lines_within(k)
+                covered, lines = self.touch(k)
             if k:
-                missed = [self.missed(s, k, n) * w for s, n, w in zip(self.streams, lines, weights, strict=True)]
+                missed = [
+                    weight * self.missed(stream, k, n * self.share_of_line(stream, k, covered))
+                    for stream, n, weight in zip(self.streams, lines, weights, strict=True)
+                ]
                 total += sum(missed) * 1e-12 * picoseconds
         return total
 
-    def lines_within(self, k: int) -> list[float]:
-        """The lines of each stream that the loops from number k on touch."""
+    def touch(self, k: int) -> tuple[dict[int, int], list[float]]:
+        """The elements along each axis that the loops from number k on cover, and the lines of each stream."""
         covered = {} if self.axis is None else {self.axis: self.lanes}
         for loop in self.loops[k:]:
             n = max(covered.get(loop.axis, 1), loop.width) * loop.steps
             covered[loop.axis] = min(n, self.domain[loop.axis])
-        around = self.loops[k - 1].axis if k else None
-        return [self.lines(stream, covered, around) for stream in self.streams]
+        return covered, [self.lines(stream, covered) for stream in self.streams]
 
-    def lines(self, stream: Stream, covered: dict[int, int], around: int | None) -> float:
-        """The lines of a stream in so many elements along each axis, in a loop around them along another one."""
-        line = self.machine.cache_line_bytes
-        span, blocks, goes_on = stream.size, 1, False
-        for axis, stride in stream.strides:
-            n, step = covered.get(axis, 1), abs(stride)
-            goes_on = goes_on or (axis == around and step < line)  # the next step is in the same line
-            if step <= span + line:
-                span += (n - 1) * step
-            else:
-                blocks *= n
-        for axis in stream.within:
+    def lines(self, stream: Stream, covered: dict[int, int]) -> float:
+        """The lines of a stream in so many elements along each axis."""
+        line, blocks = self.machine.cache_line_bytes, 1
+        span, apart = self.span(stream, covered)
+        for axis in (*apart, *stream.within):
             blocks *= covered.get(axis, 1)
-        found = blocks * (span / line if goes_on or span > line else 1.0)
-        return min(found, max(stream.array.nbytes / line, 1.0))
+        return min(blocks * max(span / line, 1.0), max(stream.array.nbytes / line, 1.0))
+
+    def span(self, stream: Stream, covered: dict[int, int]) -> tuple[int, list[int]]:
+        """The bytes of a run of neighbours, and the axes along which there are several runs."""
+        span, apart = stream.size, []
+        for axis, stride in stream.strides:
+            if abs(stride) <= span + self.machine.cache_line_bytes:
+                span += (covered.get(axis, 1) - 1) * abs(stride)
+            else:
+                apart.append(axis)
+        return span, apart
+
+    def share_of_line(self, stream: Stream, k: int, covered: dict[int, int]) -> float:
+        """The share of a line that a step of the loop before number k reads, if the next step goes on in it."""
+        line, step = self.machine.cache_line_bytes, abs(stream.stride(self.loops[k - 1].axis))
+        return min(self.span(stream, covered)[0] / line, 1.0) if 0 < step < line else 1.0
 
     def missed(self, stream: Stream, k: int, lines: float) -> float:
         """The lines that the loops before number k bring, each time or if the stream depends on them."""
@@ -103,3 +112,15 @@ class CacheLines:
             if 0 < step <= span + line:
                 span += (loop.steps - 1) * step
         return 1.0
+
+
+def seconds_of_array(nbytes: float, machine: Machine) -> float:
+    """The time of reading or writing so many bytes in order, where they are if they were used before."""
+    levels = (
+        (machine.bytes_of_nearest_cache, 0),
+        (machine.bytes_of_second_cache, machine.picoseconds_of_line_from_second_cache),
+        (machine.bytes_of_shared_cache, machine.picoseconds_of_line_from_shared_cache),
+        (nbytes, machine.picoseconds_of_line_from_memory),
+    )
+    picoseconds = next(picoseconds for size, picoseconds in levels if nbytes <= size)
+    return 1e-12 * picoseconds * nbytes / machine.cache_line_bytes

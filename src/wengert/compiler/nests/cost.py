@@ -77,6 +77,27 @@ def cost(
     return Candidates(nest, machine, near).cost(decisions, threads)
 
 
+def share_of_thread(parts: int, threads: int, machine: Machine) -> float:
+    """The time of a loop in parts that threads share, over that of one thread."""
+    threads = min(threads, parts)
+    return 2 / machine.speed_of_two_threads * -(-parts // threads) / parts if threads > 1 else 1.0
+
+
+def seconds_of_hand_over(machine: Machine) -> float:
+    """The time until another thread has begun, and its results are known to the first one."""
+    return 1e-12 * machine.picoseconds_per_operation * machine.min_operations_per_thread
+
+
+def pays_to_share(seconds: float, parts: int, machine: Machine) -> bool:
+    """Whether two threads that share a loop in parts take less time than one."""
+    return seconds * share_of_thread(parts, 2, machine) + seconds_of_hand_over(machine) < seconds
+
+
+def operations_in(seconds: float, machine: Machine) -> int:
+    """The scalar operations that take as long, in which threads count."""
+    return round(1e12 * seconds / machine.picoseconds_per_operation)
+
+
 class Candidates:
     """The costs of several lists of decisions of one nest, of which many have the same loops."""
 
@@ -131,9 +152,8 @@ class LoopCost:
         chains, loops = self.cycles_of_chains(instructions), self.cycles_of_loops()
         found = [instructions * cycle, chains * cycle, self.seconds_of_bytes(), loops * cycle]
         handed = 0.0
-        if (parts := min(threads, self.count_parts())) > 1:
-            share = 2 / now.speed_of_two_threads * -(-self.count_parts() // parts) / self.count_parts()
-            handed = 1e-12 * now.picoseconds_per_operation * now.min_operations_per_thread
+        if min(threads, self.count_parts()) > 1:
+            share, handed = share_of_thread(self.count_parts(), threads, now), seconds_of_hand_over(now)
             if "threads" in self.decisions:
                 found = [seconds * share for seconds in found]
             else:
@@ -205,9 +225,11 @@ class LoopCost:
         vectors, stride = -(-lanes * stream.size // vector_bytes()), abs(stream.stride(self.axis))
         if stride == stream.size:
             return one * vectors
-        if self.axis in stream.within or stride > vector_bytes() or access.is_written:
-            return lanes * now.cycles_of_lane * (2 if stream.array.dtype.kind == "c" else 1)
-        return vectors * now.cycles_of_near_column
+        single = lanes * now.cycles_of_lane * (2 if stream.array.dtype.kind == "c" else 1)
+        if self.axis in stream.within or access.is_written or stride > now.max_elements_of_transposed_row * stream.size:
+            return single
+        columns = max(vector_bytes() // stream.size // access.elements, 1) if stride > vector_bytes() else 1
+        return min(single, vectors * columns * now.cycles_of_near_column)  # a block of columns is read and exchanged
 
     def spilled_share(self) -> float:
         """The share of sums that are not in registers, of which the terms take a quarter."""

@@ -17,7 +17,7 @@ from benchmarks.family_tables import family_figures, family_tables
 from benchmarks.gpu.report import report_gpu
 from benchmarks.peaks import peak_figures
 from benchmarks.reports import CONTROL_REPORTS, REPORTS, Figure
-from benchmarks.reports.cost import draw_helmholtz
+from benchmarks.reports.derivatives import draw_helmholtz
 from benchmarks.reports.family_calls import first_call_figures
 from benchmarks.runner import Measurement, measure
 from benchmarks.systems import PEERS, named
@@ -61,6 +61,11 @@ def parser() -> argparse.ArgumentParser:
         "--roofline",
         action="store_true",
         help="the compiled workloads, alone: the time that each must take at the least over the time that it takes",
+    )
+    p.add_argument(
+        "--cost",
+        action="store_true",
+        help="the compiled workloads, alone: the time that the compiler's cost predicts, beside the measured time",
     )
     p.add_argument(
         "--eager", action="store_true", help="all workloads that PyTorch has too, in eager code: ratios to PyTorch's"
@@ -144,6 +149,27 @@ def report_roofline(options: argparse.Namespace) -> None:
         tables.write_markdown(options.markdown, [], made, roofline.READING)
 
 
+def report_predictions(options: argparse.Namespace) -> None:
+    """Show the times that the compiler predicts for compiled workloads, and write them on a page."""
+    from benchmarks import predictions
+
+    rows = []
+    for name in predictions.predictable(chosen_workloads(options, ())):
+        for size in EVERY_WORKLOAD[name].sizes:
+            if size in options.size:
+                print(f"{name} ({size}) ...", file=sys.stderr)
+                row = predictions.measure_prediction(name, size, options.rounds)
+                rows += [] if row is None else [row]
+    made = predictions.prediction_tables(rows)
+    for table in made:
+        tables.show(table)
+    if options.json:
+        figures = {"predictions": predictions.prediction_figures(rows)}
+        options.json.write_text(json.dumps(tables.record([], figures), indent=2) + "\n")
+    if options.markdown:
+        tables.write_markdown(options.markdown, [], made, predictions.READING)
+
+
 def report_distributed(options: argparse.Namespace) -> None:
     """Show what sums over shards cost on a cluster of processes, and write it on a page."""
     from benchmarks.reports.distributed import distributed_figures
@@ -204,6 +230,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for is_asked, report in (
         (options.accuracy, report_accuracy),
         (options.roofline, report_roofline),
+        (options.cost, report_predictions),
         (options.distributed, report_distributed),
         (options.gpu, lambda options: report_gpu([], json_file=options.json)),
     ):

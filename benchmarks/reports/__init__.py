@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from benchmarks.reports.checkpoints import checkpoint_figures
 from benchmarks.reports.control import control_compile_figures, control_memory_figures, loop_figures
-from benchmarks.reports.cost import cost_figures, helmholtz_figures
+from benchmarks.reports.derivatives import cost_figures, helmholtz_figures
 from benchmarks.reports.exports import export_figures
 from benchmarks.reports.figure import Figure
 from benchmarks.reports.first_calls import compile_figures, warm_figures
@@ -23,7 +23,7 @@ REPORTS = {
     "memory": memory_figures,
     "import": import_figures,
     "scaling": scaling_figures,
-    "cost": cost_figures,
+    "derivatives": cost_figures,
     "helmholtz": helmholtz_figures,
     "linalg": linalg_figures,
     "checkpoint": checkpoint_figures,

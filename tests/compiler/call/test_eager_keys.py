@@ -58,7 +58,7 @@ def test_additions_have_the_order_of_numpy(case, dtype):
     np.add.at(expected, key.fill(arrays), t)
     assert plain_impl(SCATTER)(t, *arrays, key=key, shape=shape).tobytes() == expected.tobytes()
     for threads in (1, 3, 8):
-        with machine.using(threads=threads, min_operations_per_thread=1, min_operations_of_shared_lanes=1):
+        with machine.using(threads=threads, min_operations_per_thread=1):
             found = native_call.of(SCATTER)([t, *arrays], {"key": key, "shape": shape})
         assert found.dtype == dtype
         assert found.tobytes() == expected.tobytes()

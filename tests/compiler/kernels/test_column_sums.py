@@ -7,6 +7,9 @@ import pytest
 
 import wengert as wg
 from wengert.compiler.kernels import column_sums
+from wengert.compiler.nests.decisions import Decision, find
+from wengert.compiler.nests.legality import refuse
+from wengert.compiler.nests.policy import decide
 from wengert.core import machine
 
 RNG = np.random.default_rng(0)
@@ -17,6 +20,17 @@ def long_term(x):
     """More operations for each element than a short body has."""
     y = x * x + 0.5 * x + 1.0
     return (y * y + x) / (1.0 + y) - y * (x - 3.0) + (x + 1.0) * (x - 2.0)
+
+
+def in_blocks(nest, machine):
+    """The lanes of the policy, and blocks of all columns where they are possible, which threads share."""
+    found = [d for d in decide(nest, machine) if d.kind == "lanes"]
+    lanes = find(found, "lanes")
+    if lanes is not None:
+        vectors = min(-(-nest.domain[lanes.axis] // lanes.amount), 32)
+        for decision in (Decision("block", lanes.axis, vectors), Decision("threads", lanes.axis, lanes.amount)):
+            found += [decision] if refuse(nest, decision, found) is None else []
+    return found
 
 
 def add_rows(terms: np.ndarray, axis: int) -> np.ndarray:
@@ -47,9 +61,9 @@ def blocks(monkeypatch) -> list[int]:
 def test_terms_are_added_in_the_order_of_rows(shape, dtype, blocks):
     x = RNG.normal(size=shape).astype(dtype)
     axis = len(shape) - 2
-    found = wg.compile(lambda x: np.sum(long_term(x), axis))(x)
+    found = wg.compile(lambda x: np.sum(long_term(x), axis), decide=in_blocks)(x)
     np.testing.assert_array_equal(found, add_rows(long_term(x), axis))
-    assert max(blocks, default=1) > 1 or shape[-1] * x.itemsize < machine.current.min_row_bytes_of_column_blocks
+    assert blocks
 
 
 @pytest.mark.parametrize("n", [64, 99, 515])
@@ -60,9 +74,9 @@ def test_sums_beside_stored_terms(n, blocks):
         terms = long_term(x) * w
         return terms, terms.sum(0), (terms * x).sum(0), terms.max(0)
 
-    for found, expected in zip(wg.compile(f)(x, w), f(x, w), strict=True):
+    for found, expected in zip(wg.compile(f, decide=in_blocks)(x, w), f(x, w), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
-    assert max(blocks) > 1
+    assert blocks
 
 
 def test_what_belongs_to_a_column_stays_in_registers(blocks):
@@ -77,7 +91,7 @@ def test_what_belongs_to_a_column_stays_in_registers(blocks):
 def test_booleans_are_folded_in_registers(n, blocks):
     x = RNG.normal(size=(40, n))
     f = lambda x: (np.sin(long_term(x)).max(0), (long_term(x) > 90).any(0), (long_term(x) < 90).all(0))
-    for found, expected in zip(wg.compile(f)(x), f(x), strict=True):
+    for found, expected in zip(wg.compile(f, decide=in_blocks)(x), f(x), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12)
     assert not blocks
 
@@ -92,9 +106,9 @@ def test_sums_of_other_dtypes(dtype):
 @pytest.mark.parametrize("n", [64, 67])
 def test_complex_sums(n, blocks):
     x = RNG.normal(size=(20, n)) + 1j * RNG.normal(size=(20, n))
-    found = wg.compile(lambda x: np.sum(long_term(x), 0))(x)
+    found = wg.compile(lambda x: np.sum(long_term(x), 0), decide=in_blocks)(x)
     np.testing.assert_allclose(found, np.sum(long_term(x), 0), rtol=1e-12)
-    assert max(blocks) > 1
+    assert blocks
 
 
 def test_nan_and_infinity_stay_in_their_columns():
@@ -119,9 +133,11 @@ def test_bodies_that_attract_each_other():
     np.testing.assert_allclose(slope, wg.grad(energy)(x), rtol=1e-10)
 
 
-@pytest.mark.parametrize(("n", "is_shared"), [(128, False), (300, False), (1000, True)])
-def test_threads_share_long_rows_only(n, is_shared, blocks):
-    x = RNG.normal(size=(400, n))
-    (cost,) = wg.compile(lambda x: np.sum(long_term(x), 0)).report(x).costs
-    assert max(blocks) > 1
-    assert cost.is_shared == is_shared
+@pytest.mark.parametrize("count", [2, 3, 8])
+def test_threads_share_blocks_of_columns(count, blocks):
+    x = RNG.normal(size=(40, 1003))
+    with machine.using(threads=count, min_operations_per_thread=1, min_operations_to_wake=1):
+        f = wg.compile(lambda x: np.sum(long_term(x), 0), decide=in_blocks)
+        for _ in range(10):
+            np.testing.assert_array_equal(f(x), add_rows(long_term(x), 0))
+    assert blocks

@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.compiler.nests.decisions import Decision, find
+from wengert.compiler.nests.legality import refuse
+from wengert.compiler.nests.policy import decide
 from wengert.compiler.threads.pool import LIMITS
 from wengert.core import machine
 from wengert.ops.indexing.subscripts import add_at, set_at
@@ -23,6 +26,14 @@ def threads(count: int):
         yield
     finally:
         LIMITS.threads = before
+
+
+def share(nest, machine):
+    """The decisions of the policy, but threads share what they may: the loop, or else ranges of the result."""
+    found = [d for d in decide(nest, machine) if d.kind not in ("threads", "ranges")]
+    lanes = find(found, "lanes")
+    shared = [Decision(kind, 0, 1 if lanes is None else lanes.amount) for kind in ("threads", "ranges")]
+    return [*found, *[d for d in shared if refuse(nest, d, found) is None][:1]]
 
 
 def numbers(shape, dtype: str = "f8"):
@@ -181,7 +192,8 @@ def test_threads_add_rows_at_two_indices_to_one_array(use):
     bits = set()
     for count in (1, 2, 4, 8):
         with machine.using(threads=count, **SHRUNKEN):
-            g = wg.compile(wg.grad(loss, argnums=(0, 1)))
+            g = wg.compile(wg.grad(loss, argnums=(0, 1)), decide=share)
+            assert any("ranges" in nest for nest in g.report(h, b).nests)
             for _ in range(20):
                 found = g(h, b)
                 for x, y in zip(found, expected, strict=True):
@@ -197,9 +209,8 @@ def test_parts_of_a_scatter_along_a_loop_end_with_a_vector(dtype):
     expected[:, 0] += v
     for count in (1, 2, 3, 4, 8):
         with machine.using(threads=count, **SHRUNKEN):
-            np.testing.assert_array_equal(
-                wg.compile(lambda z, v: (z * 1.0).at[:, 0].add(v))(wg.asarray(z), v), expected
-            )
+            f = wg.compile(lambda z, v: (z * 1.0).at[:, 0].add(v), decide=share)
+            np.testing.assert_array_equal(f(wg.asarray(z), v), expected)
 
 
 def test_the_order_of_additions_does_not_depend_on_the_width_of_vectors():
@@ -211,17 +222,15 @@ def test_the_order_of_additions_does_not_depend_on_the_width_of_vectors():
     f = lambda x, v, w, i: add_at(x, i, np.transpose(v * w, (2, 0, 1)))
     bits = set()
     for width in (8, 16, 32, 64):
-        for row in (1, 12):
-            with machine.using(threads=1, vector_bytes=width, min_row_elements_of_scatter=row):
-                bits.add(np.asarray(wg.compile(f)(x, v, w, i)).tobytes())
+        for kind in ("", "rows"):
+            leave_out = lambda nest, machine, kind=kind: [d for d in decide(nest, machine) if d.kind != kind]
+            with machine.using(threads=1, vector_bytes=width):
+                bits.add(np.asarray(wg.compile(f, decide=leave_out)(x, v, w, i)).tobytes())
     assert len(bits) == 1
 
 
 SHRUNKEN = {
     "min_operations_per_thread": 1,
     "min_operations_to_wake": 1,
-    "min_operations_of_shared_lanes": 1,
-    "min_loop_of_shared_scatter": 2,
-    "cache_line_bytes": 8,
 }
 """A machine whose threads share the smallest kernels."""

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.machine.target import sum_lanes, vector_lanes
+from wengert.compiler.machine.target import sum_lanes
 from wengert.compiler.nests.body_stages import find_stages
-from wengert.compiler.nests.decisions import find
+from wengert.compiler.nests.decisions import Decision, find
+from wengert.compiler.nests.legality import refuse
 from wengert.compiler.nests.policy import decide, deciding
-from wengert.core import machine
 
 RNG = np.random.default_rng(7)
 
@@ -36,11 +36,6 @@ def numbers(n, dtype=float):
     return RNG.normal(size=n).astype(dtype)
 
 
-def vectors_with_stages():
-    """The vectors of the shortest loop with stages."""
-    return machine.current.min_blocks_of_stages * machine.current.vectors_of_stage_block
-
-
 def to_bytes(result):
     """The bits of a result; the sign of a NaN is free, as LLVM may exchange the operands of an addition."""
     return np.where(np.isnan(result), np.nan, result).tobytes()
@@ -48,7 +43,10 @@ def to_bytes(result):
 
 @pytest.fixture
 def compile_anew(monkeypatch, tmp_path):
-    """Calls a function that no cache has, with stages or without; returns what stages keep, and the results' bytes."""
+    """Calls a function that no cache has, with stages wherever they are possible, or without.
+
+    Returns what stages keep, and the results' bytes.
+    """
     number = count()
 
     def call(function, *args, has_stages=True):
@@ -56,7 +54,11 @@ def compile_anew(monkeypatch, tmp_path):
 
         def policy(nest, machine):
             nests.append(nest)
-            decisions = [d for d in decide(nest, machine) if has_stages or d.kind != "stages"]
+            decisions = [d for d in decide(nest, machine) if d.kind != "stages"]
+            lanes = find(decisions, "lanes")
+            if has_stages and lanes is not None:
+                staged = Decision("stages", lanes.axis, machine.vectors_of_stage_block)
+                decisions += [staged] if refuse(nest, staged, decisions) is None else []
             if staged := find(decisions, "stages"):
                 stages = find_stages(nest, staged.axis)
                 found.append([sorted(node.primitive.name for node, _ in stage.kept) for stage in stages])
@@ -87,7 +89,7 @@ def test_a_quotient_that_two_stages_need_is_kept(compile_anew):
 @pytest.mark.parametrize("special", [(), (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e3)], ids=["finite", "special"])
 @pytest.mark.parametrize("function", [expression, wg.value_and_grad(bell_sum)], ids=["map", "sum and map"])
 def test_stages_have_the_bits_of_one_loop(function, special, extra, dtype, compile_anew):
-    x = numbers(vectors_with_stages() * sum_lanes(np.dtype(dtype).itemsize) + extra, dtype)
+    x = numbers(32 * sum_lanes(np.dtype(dtype).itemsize) + extra, dtype)
     x[: len(special)] = special
     found, results = compile_anew(function, x)
     assert found
@@ -155,6 +157,7 @@ def test_a_long_chain_is_one_loop(compile_anew):
     assert not found
 
 
-def test_few_vectors_are_one_loop(compile_anew):
-    found, _ = compile_anew(expression, numbers(vectors_with_stages() * vector_lanes(8) - 1))
-    assert not found
+@pytest.mark.parametrize(("n", "has_stages"), [(60, False), (10_000, True)])
+def test_the_policy_has_stages_for_long_loops(n, has_stages):
+    (nest,) = wg.compile(expression).report(numbers(n)).nests
+    assert ("stages" in nest) == has_stages

@@ -10,8 +10,7 @@ import wengert as wg
 from wengert.compiler.nests.decisions import Decision, find
 from wengert.compiler.nests.grid_legality import RULES, refuse_threads
 from wengert.compiler.nests.grid_order import given_threads
-from wengert.compiler.nests.grid_policy import decide_threads
-from wengert.compiler.nests.policy import choose_rows
+from wengert.compiler.nests.grid_policy import choose_rows, decide_threads
 from wengert.compiler.targets import grid_plan
 
 rng = np.random.default_rng(0)

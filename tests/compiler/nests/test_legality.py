@@ -137,7 +137,7 @@ def test_decisions_stay_possible_beside_later_ones():
     ],
     ids=["functions", "sum of a stencil", "pad", "softmax", "scatters"],
 )
-@pytest.mark.parametrize("record", [{}, {"min_operations_per_thread": 1, "min_blocks_of_stages": 1}], ids=str)
+@pytest.mark.parametrize("record", [{}, {"min_operations_per_thread": 1, "cycles_of_loop": 0.0}], ids=str)
 def test_the_policy_decides_what_is_legal(f: Callable, record: dict[str, int]):
     with machine.using(**record):
         for nest in nests(f):

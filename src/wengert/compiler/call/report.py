@@ -10,11 +10,14 @@ import numpy as np
 
 from wengert.compiler.entry.build import Build
 from wengert.compiler.nests.decisions import Policy
-from wengert.compiler.nests.policy import deciding
-from wengert.compiler.nests.text import show_nest
+from wengert.compiler.nests.loop_plan import LoopPlan
+from wengert.compiler.nests.nest import Nest
+from wengert.compiler.nests.policy import Choice, choose_all, deciding
+from wengert.compiler.nests.text import show_cost, show_nest
 from wengert.compiler.program.prepare import prepare
-from wengert.compiler.program.program_plan import make_plan, nests_of
+from wengert.compiler.program.program_plan import costs_of_nests, make_plan
 from wengert.compiler.program.step_costs import StepCost, program_costs
+from wengert.core import machine, parallel
 from wengert.graph.graph import Graph
 from wengert.modes.trace import Unrolled
 
@@ -62,11 +65,21 @@ class Report:
     def nests(self) -> list[str]:
         """The loops of each kernel with their decisions, and what they compute, by a second plan of the same program.
 
+        The last line has the time that they are expected to take, and the next best decision where it matters most.
         Those of the bodies of loops and choices are not among them.
         """
         with deciding(self._decide):
             plan = make_plan(prepare(self._graph, self._rolls), tuple(self._updates), "")
-        return [show_nest(nest, nest.decisions) for nest in nests_of(plan)]
+            costs = costs_of_nests(plan, parallel.num_threads())
+            return [f"{show_nest(nest, nest.decisions)}\n{show_cost(cost, choices_of(nest))}" for nest, cost in costs]
+
+    @cached_property
+    def predicted_seconds(self) -> float | None:
+        """The seconds that a call is expected to take, without those of Python; None if that depends on numbers."""
+        runs = [cost.runs for cost in self.costs]
+        if None in runs:
+            return None
+        return sum([cost.seconds * (cost.runs or 0) for cost in self.costs])
 
     def __str__(self) -> str:
         origin = "loaded from the disk cache, " if self.is_warm else ""
@@ -81,6 +94,12 @@ class Report:
         return "\n".join(lines + [f"    {step}" for step in self.steps])
 
     __repr__ = __str__
+
+
+def choices_of(nest: LoopPlan) -> list[Choice]:
+    """What the policy chose for a nest; nothing if another one decided."""
+    choices = choose_all(Nest(nest.kernel, nest.schedule), machine.current)
+    return choices if list(choices[-1].taken.decisions) == list(nest.decisions) else []
 
 
 def is_routine(step: str) -> bool:

@@ -20,6 +20,7 @@ from wengert.compiler.kernels.scatters import ScatterWriter, combine_sums
 from wengert.compiler.machine.target import aligned_stack
 from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.compiler.nests.body_stages import find_stages
+from wengert.compiler.nests.cost import operations_in
 from wengert.compiler.nests.decisions import find
 from wengert.compiler.nests.loop_plan import LoopPlan
 from wengert.compiler.schedule.memory_plan import POINTER, Memory, Pointers
@@ -33,9 +34,9 @@ from wengert.core import machine
 class KernelText(NamedTuple):
     """The LLVM text of a kernel.
 
-    Its outermost loop runs to `extent` in steps of `grain`, and threads may share it if it `is_shared`; `work` is the
-    number of scalar operations. `combine` folds the results of its pieces. One that `has_few_passes` has functions of
-    small matrices, written out, or stages, or is long.
+    Its outermost loop runs to `extent` in steps of `grain`, and threads may share it if it `is_shared`; `work` is its
+    cost, in the time of scalar operations. `combine` folds the results of its pieces. One that `has_few_passes` has
+    functions of small matrices, written out, or stages, or is long.
     """
 
     name: str
@@ -130,8 +131,9 @@ class KernelWriter(KernelLoops):
         is_inline, plan = self.schedule.is_inline, self.plan
         has_few_passes = bool(plan.matrices) or self.stages is not None or is_long(self.code)
         text = kernel_function(self.name, self.code, is_inline, has_few_passes)
+        work = operations_in(plan.cost.seconds, machine.current)
         return KernelText(
-            self.name, text, *plan.parts, plan.work, plan.is_shared, combine, self.code, is_inline, has_few_passes
+            self.name, text, *plan.parts, work, plan.is_shared, combine, self.code, is_inline, has_few_passes
         )
 
 

@@ -15,6 +15,7 @@ from wengert.compiler.kernels.accumulators import Accumulators, SumsInMemory, wr
 from wengert.compiler.kernels.element import Elements, StoredElement
 from wengert.compiler.kernels.kernel import KernelText, kernel_function
 from wengert.compiler.kernels.loops import KernelLoops, piece_bounds
+from wengert.compiler.nests.cost import Cost, cost, operations_in, pays_to_share
 from wengert.compiler.nests.loop_plan import LoopPlan
 from wengert.compiler.schedule.memory_plan import Memory, Pointers
 from wengert.compiler.schedule.row_kernels import RowKernel, RowPart, index_in_row
@@ -44,6 +45,14 @@ class RowPlan:
     def computed_nodes(self) -> list[Node]:
         """The values that it computes, rather than reads."""
         return list(dict.fromkeys([node for plan in self.parts for node in plan.computed_nodes]))
+
+    def costs(self, threads: int = 1) -> list[Cost]:
+        """What all parts take: what one of them has read or made of a row is in the cache for the others."""
+        near, found = {*self.kernel.local, *self.kernel.hosts}, []
+        for plan in self.parts:
+            found.append(cost(plan, plan.decisions, machine.current, threads, near))
+            near.update(access.stream.array for access in plan.body_work.accesses)
+        return found
 
     @property
     def is_cut(self) -> bool:
@@ -131,26 +140,18 @@ class RowKernelWriter:
             for loops in self.loops:
                 for total in loops.across:
                     total.store(piece)
+        now, seconds = machine.current, sum([part.seconds for part in self.plan.costs()])
+        extent = now.sum_pieces if is_cut else count
+        is_shared = pays_to_share(seconds, extent, now) and (is_cut or not self.kernel.sums)
         for loops in self.loops:
-            loops.return_status(self.plan.work >= machine.current.min_shared_operations)
-        is_shared = (
-            self.plan.work >= machine.current.min_shared_operations and (is_cut or not self.kernel.sums) and count > 1
-        )
+            loops.return_status(is_shared)
         text, combine = kernel_function(self.name, code), None
         if is_cut:
             combination = Code()
-            write_combination(combination, self.kernel.sums, self.memory, machine.current.sum_pieces)
+            write_combination(combination, self.kernel.sums, self.memory, now.sum_pieces)
             combine = kernel_function(f"{self.name}.combine", combination)
-        return KernelText(
-            self.name,
-            text,
-            machine.current.sum_pieces if is_cut else count,
-            1,
-            self.plan.work,
-            is_shared,
-            combine,
-            code,
-        )
+        work = operations_in(seconds, now)
+        return KernelText(self.name, text, extent, 1, work, is_shared, combine, code)
 
     def start_sums(self, loops: KernelLoops, piece: Lanes | None) -> None:
         """The accumulators of sums along all rows: variables for one number, and memory for a row."""

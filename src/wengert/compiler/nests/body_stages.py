@@ -9,14 +9,16 @@ rest. What a stage computes for later ones is on the stack, in the nearest cache
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from wengert.compiler.forms.affine import Position
 from wengert.compiler.forms.classify import Form, operation_cost
 from wengert.compiler.nests.element_sources import Element, ElementSources
-from wengert.compiler.nests.nest import Nest
 from wengert.core import machine
 from wengert.graph.ir import Node, Operation
+
+if TYPE_CHECKING:
+    from wengert.compiler.nests.nest import Nest
 
 FORMS = frozenset((Form.ELEMENT, Form.VIEW, Form.UNROLLED))
 """The forms of operations in bodies with stages."""

@@ -20,7 +20,6 @@ from wengert.compiler.nests.grid_order import (
     widest_number,
 )
 from wengert.compiler.nests.nest import Nest
-from wengert.compiler.nests.policy import choose_rows
 from wengert.compiler.nests.row_fusion import RowLimits
 from wengert.compiler.nests.thread_order import THREADS, VECTOR_BYTES, power_above
 from wengert.core.machine.record import Machine
@@ -33,6 +32,12 @@ def decide_threads(nest: Nest, machine: Machine) -> list[Decision]:
     for choose in (choose_places, choose_steps):
         found += choose(nest, machine, found)
     return found
+
+
+def choose_rows(nest: Nest, machine: Machine, _: Sequence[Decision]) -> Iterator[Decision]:
+    """Write rows that are long enough as vectors."""
+    if nest.slice_axes and nest.domain[-1] >= machine.min_row_elements_of_device_scatter:
+        yield Decision("rows", nest.slice_axes[-1])
 
 
 def choose_places(nest: Nest, _: Machine, others: Sequence[Decision]) -> Iterator[Decision]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import cached_property
 
 from wengert.compiler.forms.affine import ZERO, Affine, Counter, Position, flat_index
 from wengert.compiler.nests.borders import Borders, Interior
+from wengert.compiler.nests.cost import Cost, cost
 from wengert.compiler.nests.decisions import Decision, find
 from wengert.compiler.nests.legality import kept_axes, outermost_axis, reduced_axes, row_length
 from wengert.compiler.nests.nest import Nest
@@ -40,6 +42,11 @@ class LoopPlan(Nest):
     def decide(self) -> Sequence[Decision]:
         """The decisions by which it runs."""
         return decisions_of(self, machine.current)
+
+    @cached_property
+    def cost(self) -> Cost:
+        """What it takes one thread."""
+        return cost(self, self.decisions, machine.current, threads=1)
 
     def find_interior(self) -> Interior | None:
         """Where its guards are decided; None if bodies have guards."""

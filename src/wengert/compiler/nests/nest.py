@@ -21,6 +21,7 @@ from wengert.compiler.forms.classify import Form, operation_cost
 from wengert.compiler.forms.gather import Written
 from wengert.compiler.forms.lowering import MatrixFunction, lowering_of
 from wengert.compiler.machine.target import sum_lanes
+from wengert.compiler.nests.body_work import BodyWork, find_body_work
 from wengert.compiler.nests.borders import find_breaks
 from wengert.compiler.nests.element_sources import Element, ElementSources
 from wengert.compiler.nests.order import Order, find_order
@@ -99,6 +100,11 @@ class Nest:
     def breaks(self) -> dict[int, set[int]]:
         """For each axis, the indices at which a guard may have another outcome than before."""
         return find_breaks(self)
+
+    @cached_property
+    def body_work(self) -> BodyWork:
+        """The operations and accesses of its body, from which its cost is computed."""
+        return find_body_work(self)
 
     # Values
 

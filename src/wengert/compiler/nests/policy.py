@@ -1,24 +1,28 @@
-"""The policy: which of the legal decisions a nest has. It knows no operation by name, and no workload."""
+"""The policy: which of the legal decisions a nest has. It knows no operation by name, and no workload.
+
+Kinds are decided one after the other, in the order of `CHOICES`. For each, a bounded number of decisions is proposed,
+beside none; of those that are legal, the one with the least cost is taken, and the earlier one of two that cost the
+same. So the same nest on the same machine always has the same decisions.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import NamedTuple
 
-from wengert.compiler.forms.classify import Form
-from wengert.compiler.machine.target import vector_lanes
+from wengert.compiler.machine.target import vector_lanes, vector_registers
 from wengert.compiler.nests.borders import Borders
+from wengert.compiler.nests.cost import Candidates, Cost
 from wengert.compiler.nests.decisions import Decision, Policy, find
 from wengert.compiler.nests.legality import (
     given,
-    is_innermost,
     kept_axes,
     outermost_axis,
     refuse,
     row_count,
-    writes_along_loop,
 )
 from wengert.compiler.nests.nest import Nest
 from wengert.compiler.nests.order import find_neighbours, lanes_along
@@ -26,173 +30,165 @@ from wengert.core.errors import user_error
 from wengert.core.machine.record import Machine
 
 
+class Trial(NamedTuple):
+    """Decisions that were compared, and their cost."""
+
+    decisions: tuple[Decision, ...]
+    cost: Cost
+
+
+class Choice(NamedTuple):
+    """What was taken for one kind of decision, and the next best."""
+
+    taken: Trial
+    other: Trial | None
+
+    @property
+    def gain(self) -> float:
+        """The seconds that the next best would take longer."""
+        return 0.0 if self.other is None else self.other.cost.seconds - self.taken.cost.seconds
+
+
 def decide(nest: Nest, machine: Machine) -> list[Decision]:
-    """The decisions that pay, one kind after the other, after those that are given."""
-    found = given(nest)
-    for choose in (choose_rows, choose_lanes, choose_bodies, choose_block, choose_tile, choose_threads, choose_stages):
-        found += choose(nest, machine, found)
-    return found
+    """The decisions that pay, after those that are given."""
+    return list(choose_all(nest, machine)[-1].taken.decisions)
 
 
-def choose_rows(nest: Nest, machine: Machine, _: Sequence[Decision]) -> Iterator[Decision]:
-    """Write rows that are long enough as vectors."""
-    if nest.slice_axes and nest.domain[-1] >= machine.min_row_elements_of_scatter:
-        yield Decision("rows", nest.slice_axes[-1])
+def choose_all(nest: Nest, machine: Machine) -> list[Choice]:
+    """The choices of all kinds, one after the other; the last one has all decisions."""
+    candidates, first = Candidates(nest, machine), tuple(given(nest))
+    found = Trial(first, candidates.cost(first))
+    choices = [Choice(found, None)]
+    if 0 in nest.domain:
+        return choices
+    for propose in CHOICES:
+        trials = [found]
+        for decisions in propose(nest, machine, found.decisions):
+            if is_legal(nest, found.decisions, decisions):
+                tried = (*found.decisions, *decisions)
+                trials.append(Trial(tried, candidates.cost(tried)))
+        found, *others = sorted(trials, key=lambda trial: price(trial.cost, machine))
+        choices.append(Choice(found, next(iter(others), None)))
+    return choices
 
 
-def choose_lanes(nest: Nest, machine: Machine, others: Sequence[Decision]) -> Iterator[Decision]:
-    """A vector along the axis in which most of what the loop reads are neighbours, or those of the order of sums."""
+def price(found: Cost, machine: Machine) -> float:
+    """The seconds by which candidates are compared: those of a run, with its share of the time to compile the text."""
+    return found.seconds + 1e-12 * machine.picoseconds_of_text * found.text
+
+
+def is_legal(nest: Nest, others: Sequence[Decision], decisions: Sequence[Decision]) -> bool:
+    """Whether decisions may be added to others, one after the other."""
+    beside = list(others)
+    for decision in decisions:
+        if refuse(nest, decision, beside) is not None:
+            return False
+        beside.append(decision)
+    return True
+
+
+Proposals = Iterator[tuple[Decision, ...]]
+
+
+def propose_lanes(nest: Nest, _machine: Machine, _others: Sequence[Decision]) -> Proposals:
+    """A vector along each axis, first that in which most of what the loop reads are neighbours; rows of a scatter.
+
+    Where each lane is a sum of its own, several vectors are added up at once, which do not wait for each other.
+    """
     order, scatter = nest.order, nest.kernel.scatter
     if order.is_fixed:
         return
-    has_rows = find(others, "rows") is not None
-    widest = scatter.dtype.itemsize if scatter is not None and has_rows else nest.widest
-    lanes = max(vector_lanes(widest), nest.fewest_vectors * vector_lanes(8))
-    axes = nest.inner_axes[-1:] if has_rows else nest.innermost_axes()
-    axes = [i for i in axes if i not in nest.axes and (i != order.scatter_axis or len(nest.domain) == 1)]
-    axis = find_neighbours(nest, lanes, axes)
-    if axis is None:
+    if nest.slice_axes:
+        axis, rows = nest.slice_axes[-1], Decision("rows", nest.slice_axes[-1])
+        assert scatter is not None
+        lanes = lanes_along(nest, axis, min(fewest_lanes(nest, scatter.dtype.itemsize), order.grain))
+        yield (rows, Decision("lanes", axis, lanes)) if lanes > 1 else (rows,)
+    most = fewest_lanes(nest, nest.widest)
+    axes = [i for i in nest.innermost_axes() if i not in nest.axes]
+    axes = [i for i in axes if i != order.scatter_axis or len(nest.domain) == 1]
+    first = find_neighbours(nest, most, axes)
+    for axis in sorted(axes, key=lambda i: i != first):
+        lanes = lanes_along(nest, axis, min(most, order.grain) if scatter is not None else most)
+        vectors = (1, 2, 4, 8) if nest.kernel.reductions else (1,)
+        yield from [(Decision("lanes", axis, n * lanes),) for n in vectors if n * lanes > 1]
+
+
+def fewest_lanes(nest: Nest, nbytes: int) -> int:
+    """The lanes of a vector of elements of so many bytes, or as many as functions of small matrices ask for."""
+    return max(vector_lanes(nbytes), nest.fewest_vectors * vector_lanes(8))
+
+
+def propose_sums(nest: Nest, machine: Machine, others: Sequence[Decision]) -> Proposals:
+    """Fold several elements side by side, in half of the registers, or keep the sums of columns on the stack."""
+    if not nest.kernel.reductions:
         return
-    lanes = lanes_along(nest, axis, min(lanes, order.grain) if scatter is not None else lanes)
-    lanes *= vectors_of_columns(nest, machine, axis, lanes)
-    if lanes > 1:
-        yield Decision("lanes", axis, lanes)
-
-
-def vectors_of_columns(nest: Nest, machine: Machine, axis: int, lanes: int) -> int:
-    """The number of vectors at once, where each lane is the sum of a column.
-
-    Neighbours in a row are then read together, and additions do not wait for each other. Vectors that overlap at the
-    end of a row may add a quarter to the work, or one vector.
-    """
-    are_columns = bool(nest.kernel.reductions) and not nest.outer and nest.has_short_body
-    inside = [node for node in nest.computed_nodes if node not in nest.kernel.reductions]
-    is_plain = all(nest.schedule.forms[node] in (Form.ELEMENT, Form.VIEW) for node in inside)
-    if not are_columns or not is_plain or nest.strided[axis]:
-        return 1
-    extent, vectors = nest.domain[axis], machine.max_vectors_of_columns
-    fewest = -(-extent // lanes)
-    most = fewest + max(fewest // 4, 1)
-    while vectors * lanes > extent or -(-fewest // vectors) * vectors > most:
-        vectors //= 2
-    return vectors
-
-
-def choose_bodies(nest: Nest, machine: Machine, others: Sequence[Decision]) -> Iterator[Decision]:
-    """Bodies without guards between borders, where the text of all bodies is not too long."""
     lanes = find(others, "lanes")
-    if lanes is None or nest.kernel.scatters or nest.schedule.is_tiny:
-        return
-    borders = Borders(nest, lanes.axis, lanes.amount)
-    if not borders.are_there or len(nest.requested_elements()) > machine.max_elements_of_segmented_body:
-        return
-    bodies = machine.max_segments_with_bodies
-    gaps, has_several = borders.gaps, len(borders.segments) > 1
-    has_few_singles = sum(map(len, gaps)) <= machine.max_vectors_of_single_elements * lanes.amount
-    is_outermost = not nest.outer and lanes.axis == outermost_axis(nest, others)  # threads may share it
-    if has_several and len(borders.segments) - len(gaps) <= bodies and has_few_singles and not is_outermost:
-        overlap = Decision("overlap", lanes.axis)
-        if refuse(nest, overlap, others) is None:
-            yield overlap
-            return
-    long = borders.whole_vectors(machine.min_vectors_of_segment)
-    if long:
-        yield Decision("segments", lanes.axis, min(len(long), bodies))
-
-
-def choose_block(nest: Nest, machine: Machine, others: Sequence[Decision]) -> Iterator[Decision]:
-    """Read long rows as they are in memory, and keep the sums of their columns on the stack.
-
-    A short body reads several neighbouring vectors anyway (`vectors_of_columns`).
-    """
-    lanes, sums = find(others, "lanes"), nest.kernel.reductions
-    if lanes is None or nest.has_short_body or refuse(nest, Decision("block", lanes.axis, 2), others) is not None:
-        return
-    columns, extent = math.prod([nest.domain[i] for i in kept_axes(nest, others)]), nest.domain[lanes.axis]
-    row_bytes = extent * max(node.dtype.itemsize for node in sums)
-    if row_bytes < machine.min_row_bytes_of_column_blocks or not reads_rows(nest, lanes.axis):
-        return
-    most = machine.max_block_bytes_of_column_sums // (sum(node.nbytes // columns for node in sums) * lanes.amount)
-    vectors = min(-(-extent // lanes.amount), most)
-    if vectors > 1:
-        yield Decision("block", lanes.axis, vectors)
-
-
-def reads_rows(nest: Nest, axis: int) -> bool:
-    """Whether most of what the body reads and writes is in rows, not the same for all of them.
-
-    What belongs to a column stays in registers if the loop over all rows is the inner one.
-    """
-    axes = [{counter.axis for counter, _ in index.terms} for index in nest.memory_indices()]
-    along = [found for found in axes if axis in found]
-    in_rows = [found for found in along if not found.isdisjoint(nest.axes)]
-    return 2 * len(in_rows) >= len(along)
-
-
-def choose_tile(nest: Nest, machine: Machine, others: Sequence[Decision]) -> Iterator[Decision]:
-    """Fold several elements side by side: a short body waits for its own sum, and each reads what all of them read."""
-    lanes, inside = find(others, "lanes"), len(nest.requested_elements())
     axes = [i for i in kept_axes(nest, others) if lanes is None or i != lanes.axis]
-    if not axes or not nest.kernel.reductions or nest.order.accumulators > 1:
-        return
-    axis, width = axes[-1], vector_lanes(nest.widest)
-    sums = sum(len(list(nest.inner_positions(node.args[0]))) for node in nest.kernel.reductions)
-    sums *= max(-(-lanes.amount // width), 1) if lanes is not None else 1
-    extent, amount = nest.domain[axis], machine.max_vectors_of_tile // sums
-    while amount > 1 and (-(-extent // amount) * amount > extent + extent // 4 or amount > extent):
-        amount -= 1
-    amount = min(amount, machine.max_elements_of_tiled_body // inside)
-    if amount > 1 and refuse(nest, Decision("tile", axis, amount), others) is None:
-        yield Decision("tile", axis, amount)
+    if axes and nest.order.accumulators == 1:
+        width = 1 if lanes is None else max(lanes.amount // vector_lanes(nest.widest), 1)
+        most = vector_registers() // (2 * width * sum(work.operations for work in nest.body_work.folds))
+        yield from [(Decision("tile", axes[-1], n),) for n in (2, 3, 4, 6, 8) if n <= min(most, nest.domain[axes[-1]])]
+    if lanes is not None and lanes.axis not in nest.axes:
+        columns = math.prod([nest.domain[i] for i in kept_axes(nest, others)])
+        nbytes = sum(node.nbytes // columns for node in nest.kernel.reductions) * lanes.amount
+        vectors = min(-(-nest.domain[lanes.axis] // lanes.amount), machine.max_block_bytes_of_column_sums // nbytes)
+        if vectors > 1:
+            yield (Decision("block", lanes.axis, vectors),)
 
 
-def choose_threads(nest: Nest, machine: Machine, others: Sequence[Decision]) -> Iterator[Decision]:
-    """Let threads share work that takes them longer than to begin."""
-    lanes, order, work = find(others, "lanes"), nest.order, nest.work
+def propose_threads(nest: Nest, machine: Machine, others: Sequence[Decision]) -> Proposals:
+    """Let threads share the loop, its pieces, or the result of a scatter; parts of results are whole cache lines."""
+    order, axis, scatter = nest.order, outermost_axis(nest, others), nest.kernel.scatter
     if nest.outer or not nest.domain:
         return
     pieces = next(iter(order.cuts), order.scatter_axis)
     if pieces is not None:
-        if work >= machine.min_shared_operations or nest.kernel.scatter is not None:
-            yield Decision("threads", pieces, 1)
+        yield (Decision("threads", pieces, 1),)
         return
-    axis = outermost_axis(nest, others)
-    step = next((d.amount for d in (lanes, find(others, "tile")) if d is not None and d.axis == axis), 1)
-    if nest.kernel.scatter is not None:
-        yield from choose_scatter_threads(nest, machine, others, step)
+    steps = [d.amount for d in others if d.kind in ("lanes", "tile") and d.axis == axis]
+    step = next(iter(steps), 1)
+    if scatter is not None:
+        for kind, count, grain in (("threads", nest.domain[0], step), ("ranges", row_count(nest, others), 1)):
+            part = max(machine.cache_line_bytes * count // max(scatter.nbytes, 1), 1)
+            part = -(-part // grain) * grain
+            if count >= 2 * part:
+                yield (Decision(kind, 0, part),)  # type: ignore[arg-type]
         return
     block = find(others, "block")
-    vectors = step * block.amount if block is not None and block.axis == axis else step
-    grain = max(step, min(vectors, machine.min_columns_per_thread) // step * step)
-    if work >= machine.min_shared_operations and axis is not None and nest.domain[axis] >= 2 * grain:
-        shared = Decision("threads", axis, grain)
-        if refuse(nest, shared, others) is None:
-            yield shared
+    grain = step * block.amount if block is not None and block.axis == axis else step
+    if axis is not None and nest.domain[axis] >= 2 * grain:
+        yield (Decision("threads", axis, grain),)
 
 
-def choose_scatter_threads(nest: Nest, machine: Machine, others: Sequence[Decision], step: int) -> Iterator[Decision]:
-    """Threads share the loop of a scatter that writes along it, or else the result; parts are whole cache lines."""
-    node = nest.kernel.scatter
-    assert node is not None
-    has_rows, axis = find(others, "rows") is not None, outermost_axis(nest, others)
-    along = nest.domain[0] >= machine.min_loop_of_shared_scatter and axis == 0 and writes_along_loop(nest, 0, others)
-    fewest = machine.min_shared_operations if has_rows or along else machine.min_operations_of_shared_lanes
-    count, step = (nest.domain[0], step) if along else (row_count(nest, others), 1)
-    part = max(machine.cache_line_bytes * count // max(node.nbytes, 1), 1)
-    part = -(-part // step) * step
-    if nest.work >= fewest and count >= 2 * part:
-        yield Decision("threads" if along else "ranges", 0, part)
-
-
-def choose_stages(nest: Nest, machine: Machine, others: Sequence[Decision]) -> Iterator[Decision]:
-    """Compute the long functions of a long loop first."""
+def propose_bodies(nest: Nest, machine: Machine, others: Sequence[Decision]) -> Proposals:
+    """Bodies without guards between borders, where the text of all bodies is not too long."""
     lanes = find(others, "lanes")
-    if lanes is None or not is_innermost(nest, lanes.axis) or nest.outer or nest.kernel.scatters:
+    if lanes is None or not nest.breaks or nest.body_work.elements > machine.max_elements_of_segmented_body:
         return
-    vectors = machine.vectors_of_stage_block
-    is_long = nest.domain[lanes.axis] >= machine.min_blocks_of_stages * vectors * lanes.amount
-    if is_long and refuse(nest, Decision("stages", lanes.axis, vectors), others) is None:
-        yield Decision("stages", lanes.axis, vectors)
+    borders = Borders(nest, lanes.axis, lanes.amount)
+    if len(borders.segments) <= machine.max_segments_with_bodies:
+        yield (Decision("overlap", lanes.axis),)
+    long = len(borders.whole_vectors(1))
+    yield from [
+        (Decision("segments", lanes.axis, n),) for n in range(1, min(long, machine.max_segments_with_bodies) + 1)
+    ]
+
+
+def propose_stages(nest: Nest, machine: Machine, others: Sequence[Decision]) -> Proposals:
+    """Compute the long functions of a body first, for some vectors."""
+    lanes = find(others, "lanes")
+    if lanes is not None and nest.domain[lanes.axis] >= 2 * machine.vectors_of_stage_block * lanes.amount:
+        yield (Decision("stages", lanes.axis, machine.vectors_of_stage_block),)
+
+
+CHOICES: tuple[Callable[[Nest, Machine, Sequence[Decision]], Proposals], ...] = (
+    propose_lanes,
+    propose_sums,
+    propose_threads,
+    propose_bodies,
+    propose_stages,
+)
+"""What is decided, in this order."""
 
 
 # Which policy decides

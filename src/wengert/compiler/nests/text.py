@@ -16,16 +16,34 @@ from wengert.compiler.forms.affine import Affine, Position
 from wengert.compiler.forms.classify import Form
 from wengert.compiler.forms.gather import IndexedPosition, Written, gather_source
 from wengert.compiler.nests.body_stages import find_sources
+from wengert.compiler.nests.cost import Cost, show_seconds
 from wengert.compiler.nests.decisions import Decision
 from wengert.compiler.nests.element_sources import Element
 from wengert.compiler.nests.legality import kept_axes, reduced_axes
 from wengert.compiler.nests.nest import Nest
+from wengert.compiler.nests.policy import Choice
 from wengert.graph.ir import Constant, Node, Operation
 
 
 def show_nest(nest: Nest, decisions: Sequence[Decision] = ()) -> str:
     """A nest as text, with the decisions beside the loops that they are about."""
     return "\n".join(NestText(nest).lines(decisions))
+
+
+def show_cost(found: Cost, choices: Sequence[Choice]) -> str:
+    """The cost of a nest, and what it would take with the next best decision, where that matters most.
+
+    >>> show_cost(Cost(instructions=2e-6), [])
+    'takes 2 us, limited by instructions'
+    """
+    text, ranked = f"takes {found}", sorted(choices, key=lambda choice: choice.gain)
+    best = next((choice for choice in reversed(ranked) if choice.other is not None), None)
+    if best is None or best.other is None:
+        return text
+    taken, other = best.taken.decisions, best.other.decisions
+    kept, instead = [", ".join([str(d) for d in x if d not in y]) for x, y in ((taken, other), (other, taken))]
+    how = f"without {kept}" if not instead else f"with {instead}" + (f" in place of {kept}" if kept else "")
+    return f"{text}; {show_seconds(best.other.cost.seconds)} {how}"
 
 
 class NestText:

@@ -13,6 +13,7 @@ from wengert.compiler.forms.strides import Strides, contiguous_strides
 from wengert.compiler.kernels.kernel import KernelWriter
 from wengert.compiler.kernels.loops import KernelLoops
 from wengert.compiler.kernels.row_kernel import RowKernelWriter, RowPlan
+from wengert.compiler.nests.cost import Cost, cost
 from wengert.compiler.nests.layouts import choose_layouts
 from wengert.compiler.nests.loop_plan import LoopPlan
 from wengert.compiler.nests.row_fusion import fuse_rows
@@ -149,6 +150,17 @@ def nests_of(plan: Plan) -> Iterator[LoopPlan]:
         if isinstance(step, Kernel):
             found = plan.writers[step].plan
             yield from found.parts if isinstance(found, RowPlan) else [found]
+
+
+def costs_of_nests(plan: Plan, threads: int = 1) -> Iterator[tuple[LoopPlan, Cost]]:
+    """The nests of all kernels, and what each takes on so many threads."""
+    for step in plan.schedule.steps:
+        if isinstance(step, Kernel):
+            found = plan.writers[step].plan
+            if isinstance(found, RowPlan):
+                yield from zip(found.parts, found.costs(), strict=True)
+            else:
+                yield found, cost(found, found.decisions, machine.current, threads)
 
 
 def values_read(schedule: Schedule, step: Kernel | Operation, writer: AnyWriter | None) -> list[Node]:

@@ -22,6 +22,8 @@ from wengert.compiler.kernels.iteration import fewest_steps
 from wengert.compiler.kernels.kernel import KernelText
 from wengert.compiler.kernels.row_kernel import RowPlan
 from wengert.compiler.machine.target import vector_lanes
+from wengert.compiler.nests.cache_lines import seconds_of_array
+from wengert.compiler.nests.cost import cost, seconds_of_hand_over, share_of_thread
 from wengert.compiler.nests.loop_plan import LoopPlan
 from wengert.compiler.program.chains import Chain, longest_chain, loop_paths, paths_through
 from wengert.compiler.program.instruction_counts import (
@@ -43,7 +45,7 @@ from wengert.compiler.schedule.schedule_steps import Kernel
 from wengert.compiler.simd.types import Type
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP
-from wengert.core import machine
+from wengert.core import machine, parallel
 from wengert.core.spec import Spec
 from wengert.graph.costs import flops_of
 from wengert.graph.graph import Graph
@@ -57,7 +59,8 @@ class StepCost(NamedTuple):
 
     `read` and `written` are bytes, and `instructions` the numbers of instructions on vectors, by class. One that
     `is_shared` runs on all cores. A step of a body has the number of its loop among the steps of the program; what all
-    steps of a loop wait for is the `chain` of one of them, which does nothing else.
+    steps of a loop wait for is the `chain` of one of them, which does nothing else. `seconds` are those of one run that
+    the policy expects, not the least that are possible.
     """
 
     name: str
@@ -69,6 +72,7 @@ class StepCost(NamedTuple):
     indexed: tuple[Indexed, ...] = ()
     chain: Chain = {}
     loop: int | None = None
+    seconds: float = 0.0
 
 
 def program_costs(
@@ -102,7 +106,8 @@ def plan_costs(plan: Plan, runs: int | None, lengths: Mapping[Operation, float])
             yield routine_cost(plan, step, runs)
     copied = sum(base.nbytes for base, _ in plan.memory.copies)
     if copied:
-        yield StepCost("copy", runs, copied, copied, {}, False)
+        seconds = seconds_of_array(2 * copied, machine.current)
+        yield StepCost("copy", runs, copied, copied, {}, False, seconds=seconds)
 
 
 def control_costs(step: Operation, runs: int | None, length: int | None) -> Iterator[StepCost]:
@@ -138,7 +143,18 @@ def routine_cost(plan: Plan, step: Operation, runs: int | None) -> StepCost:
         add_instructions(count, exponential_instructions(Type.from_dtype(step.args[0].dtype)), work.exponentials)
     is_shared = flops >= machine.current.min_shared_operations if work.is_shared is None else work.is_shared
     written = sum(r.nbytes for r in results)
-    return StepCost(step.primitive.name, runs, read, written, count, is_shared, work.indexed)
+    found = StepCost(step.primitive.name, runs, read, written, count, is_shared, work.indexed)
+    return found._replace(seconds=seconds_of_routine(found))
+
+
+def seconds_of_routine(cost: StepCost) -> float:
+    """The seconds that a routine is expected to take: instructions on vectors, and elements at computed indices."""
+    now = machine.current
+    cycles = sum(cost.instructions.values()) / now.products_per_cycle
+    cycles += now.cycles_of_lane * sum(found.elements for found in cost.indexed)
+    seconds = max(1e-9 * cycles / now.cycles_per_nanosecond, seconds_of_array(cost.read + cost.written, now))
+    parts = now.sum_pieces if cost.is_shared else 1
+    return seconds * share_of_thread(parts, parallel.num_threads(), now)
 
 
 def numbers_in_vector(node: Node) -> int:
@@ -181,7 +197,19 @@ def kernel_cost(
         text.is_shared,
         tuple(indexed),
         longest_chain([paths[node] for node in computed if node in paths]) or {},
+        seconds=seconds_of_kernel(found, text),
     )
+
+
+def seconds_of_kernel(plan: LoopPlan | RowPlan, text: KernelText) -> float:
+    """The seconds that a kernel is expected to take on all cores."""
+    now, threads = machine.current, parallel.num_threads()
+    if isinstance(plan, LoopPlan):
+        return cost(plan, plan.decisions, now, threads).seconds
+    seconds = sum([part.seconds for part in plan.costs()])
+    if not text.is_shared or threads == 1:
+        return seconds
+    return seconds * share_of_thread(text.extent, threads, now) + seconds_of_hand_over(now)
 
 
 def count_elements(loop: LoopPlan) -> dict[Node, int]:

@@ -37,3 +37,5 @@ class DeviceFields:
     """Blocks of row kernels that call functions and have short bodies."""
     resident_blocks_of_rows: int = 4
     """Blocks of all other row kernels on one multiprocessor."""
+    min_row_elements_of_device_scatter: int = 4
+    """Elements of a row from which neighbouring threads write it: shorter ones take longer than single elements."""

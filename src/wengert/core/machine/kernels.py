@@ -9,39 +9,18 @@ from dataclasses import dataclass
 class KernelFields:
     """How the loops of a kernel are written."""
 
-    min_row_elements_of_scatter: int = 4
-    """Elements of a row from which a scatter writes it as vectors: shorter ones take longer than single elements."""
-    max_vectors_of_columns: int = 8
-    """Vectors of neighbouring columns that are added up at once: half of the registers of AVX2."""
     max_segments_with_bodies: int = 4
     """Segments between the borders of a stencil that have a body of their own: LLVM's time is proportional to the text.
     Estimated.
     """
-    min_vectors_of_segment: int = 2
-    """Vectors of the shortest segment with a body of its own: one vector gains less than its text takes to compile."""
-    max_vectors_of_single_elements: int = 1
-    """Vectors' worth of elements of a row that are computed one by one, between segments whose vectors overlap."""
     max_elements_of_segmented_body: int = 1500
     """Elements of a body that is written once for each segment; longer ones take LLVM too long."""
-    min_row_bytes_of_column_blocks: int = 512
-    """Bytes of rows from which columns are added up in blocks: shorter rows are near each other, and read ahead anyway.
-    """
     max_block_bytes_of_column_sums: int = 1 << 13
     """Bytes of the sums of a block of columns, which stay in the nearest cache."""
-    max_vectors_of_tile: int = 8
-    """Vectors of sums of a tile, which stay in registers: half of those of AVX2."""
-    max_elements_of_tiled_body: int = 96
-    """Elements that the body of a tile reads and computes: LLVM's time is proportional to them."""
-    min_columns_per_thread: int = 256
-    """Columns of the smallest part of a sum of columns: two threads that read halves of short rows wait for them longer
-    than one that reads all.
-    """
     vectors_of_stage_block: int = 4
     """Vectors that a stage of a long body computes before the next stage does: what it keeps is then still in the
     nearest cache.
     """
-    min_blocks_of_stages: int = 8
-    """Blocks of the shortest loop with stages: shorter ones gain less than the stages take to compile."""
     min_operations_of_kept_element: int = 4
     """Scalar operations of an element from which a stage keeps it for later ones, rather than that they compute it
     again.

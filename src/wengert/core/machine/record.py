@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import FrozenInstanceError, dataclass, fields
 from typing import Any
 
+from wengert.core.machine.costs import LoopCostFields
 from wengert.core.machine.devices import DeviceFields
 from wengert.core.machine.distributed import DistributedFields
 from wengert.core.machine.explain import ExplainFields
@@ -29,6 +30,7 @@ class Machine(
     ExplainFields,
     ExportFields,
     KernelFields,
+    LoopCostFields,
     MemoryFields,
     OperationFields,
     OrderFields,

@@ -21,10 +21,6 @@ class ThreadFields:
     """Scalar operations, some three microseconds, of the smallest part of a kernel: two cores hand a job over, and read
     what the other one wrote, which takes longer than to compute less than this (`benchmarks --families`, two cores).
     """
-    min_operations_of_shared_lanes: int = 400_000
-    """Scalar operations from which threads share a scatter of single elements: each thread computes all indices."""
-    min_loop_of_shared_scatter: int = 8
-    """Steps of the loop along the result of a scatter from which threads share it, rather than ranges of the result."""
     min_operations_to_wake: int = 2_000_000
     """Scalar operations, some 200 microseconds, of kernels in a row for which sleeping threads are woken: that takes
     the caller ten microseconds, and on a virtual machine a hundred until they run.

@@ -1,0 +1,346 @@
+"""The cost of a nest at its decisions, in seconds: the one by which a policy decides.
+
+    cost(nest, decisions, machine).seconds
+
+It is a model, and asked for every candidate: it multiplies what a body does (`body_work.py`) by the steps of loops, and
+looks at no text. Each part is the time that it would take alone:
+
+| part | what it counts |
+|---|---|
+| `instructions` | vectors of operations, loads and stores, each in the innermost loop on which it depends |
+| `chains` | sums that wait for themselves, and functions in a body that is longer than a processor looks ahead |
+| `bytes` | cache lines that come from farther than the nearest cache (`cache_lines.py`) |
+| `loops` | steps of loops, and their beginnings and ends |
+| `threads` | the hand-over of work to another thread |
+
+Instructions, chains and bytes overlap: the longest of them counts, with a part of the others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence, Set
+from typing import NamedTuple
+
+from wengert.compiler.machine.target import vector_bytes, vector_registers
+from wengert.compiler.nests.body_stages import find_stages
+from wengert.compiler.nests.body_work import Access, Axes, Work
+from wengert.compiler.nests.borders import Borders
+from wengert.compiler.nests.cache_lines import CacheLines, Loop
+from wengert.compiler.nests.decisions import Decision
+from wengert.compiler.nests.legality import kept_axes, reduced_axes, row_length
+from wengert.compiler.nests.nest import Nest
+from wengert.core.machine.record import Machine
+from wengert.graph.ir import Node
+
+
+class Cost(NamedTuple):
+    """The seconds of the parts of a nest, and the elements of its text; `overlap` is the part that is hidden."""
+
+    instructions: float = 0.0
+    chains: float = 0.0
+    bytes: float = 0.0
+    loops: float = 0.0
+    threads: float = 0.0
+    text: int = 0
+    overlap: float = 1.0
+
+    @property
+    def seconds(self) -> float:
+        """The seconds of one run."""
+        parts = self.instructions, self.chains, self.bytes
+        longest = max(parts)
+        return longest + (1.0 - self.overlap) * (sum(parts) - longest) + self.loops + self.threads
+
+    @property
+    def limit(self) -> str:
+        """The part that takes longest."""
+        return max(self._fields[:5], key=lambda name: getattr(self, name))
+
+    def __str__(self) -> str:
+        return f"{show_seconds(self.seconds)}, limited by {self.limit}"
+
+
+def show_seconds(seconds: float) -> str:
+    """A time in microseconds.
+
+    >>> show_seconds(1.234e-5)
+    '12.3 us'
+    """
+    return f"{1e6 * seconds:.3g} us"
+
+
+def cost(
+    nest: Nest, decisions: Sequence[Decision], machine: Machine, threads: int = 2, near: Set[Node] = frozenset()
+) -> Cost:
+    """The cost of a nest at decisions, on so many threads if they share it; arrays that are `near` are in a cache."""
+    return Candidates(nest, machine, near).cost(decisions, threads)
+
+
+def share_of_thread(parts: int, threads: int, machine: Machine) -> float:
+    """The time of a loop in parts that threads share, over that of one thread."""
+    threads = min(threads, parts)
+    return 2 / machine.speed_of_two_threads * -(-parts // threads) / parts if threads > 1 else 1.0
+
+
+def seconds_of_hand_over(machine: Machine) -> float:
+    """The time until another thread has begun, and its results are known to the first one."""
+    return 1e-12 * machine.picoseconds_per_operation * machine.min_operations_per_thread
+
+
+def pays_to_share(seconds: float, parts: int, machine: Machine) -> bool:
+    """Whether two threads that share a loop in parts take less time than one."""
+    return seconds * share_of_thread(parts, 2, machine) + seconds_of_hand_over(machine) < seconds
+
+
+def operations_in(seconds: float, machine: Machine) -> int:
+    """The scalar operations that take as long, in which threads count."""
+    return round(1e12 * seconds / machine.picoseconds_per_operation)
+
+
+class Candidates:
+    """The costs of several lists of decisions of one nest, of which many have the same loops."""
+
+    def __init__(self, nest: Nest, machine: Machine, near: Set[Node] = frozenset()):
+        self.nest, self.machine = nest, machine
+        streams = list(dict.fromkeys([access.stream for access in nest.body_work.accesses]))
+        streams = [s for s in streams if s.array not in near and s.array.nbytes > machine.cache_line_bytes]
+        self.far = streams if sum(s.array.nbytes for s in streams) > machine.bytes_of_nearest_cache else []
+        self.known: dict[tuple[Loop, ...], float] = {}  # the seconds of bytes
+
+    def cost(self, decisions: Sequence[Decision], threads: int = 2) -> Cost:
+        """The cost at decisions, on so many threads if they share the nest."""
+        return Cost() if 0 in self.nest.domain else LoopCost(self, decisions).find(threads)
+
+
+class LoopCost:
+    """The cost of the loops of one nest: how often each part of the body runs, and what it takes."""
+
+    def __init__(self, candidates: Candidates, decisions: Sequence[Decision]):
+        self.candidates, self.nest, self.machine = candidates, candidates.nest, candidates.machine
+        self.body, self.decisions = self.nest.body_work, {d.kind: d for d in decisions}
+        lanes, tile, block = [self.decisions.get(kind) for kind in ("lanes", "tile", "block")]
+        self.axis: int | None = None if lanes is None else lanes.axis
+        self.lanes = 1 if lanes is None else lanes.amount
+        self.tile = 1 if tile is None else tile.amount
+        self.columns = 1 if block is None else min(block.amount, -(-self.nest.domain[block.axis] // self.lanes))
+        self.has_rows, self.has_block = "rows" in self.decisions, block is not None
+        self.loops = tuple(self.find_loops(decisions, tile, block))
+        self.steps = math.prod([loop.steps for loop in self.loops])
+        self.runs: dict[Axes, int] = {}
+
+    def find_loops(
+        self, decisions: Sequence[Decision], tile: Decision | None, block: Decision | None
+    ) -> Iterator[Loop]:
+        """The loops, the outermost first; elements of a tile come last, one after the other."""
+        nest, lanes = self.nest, lambda axis: self.lanes if axis == self.axis else 1
+        for axis in [*range(nest.outer), *kept_axes(nest, decisions)]:
+            has_tile, has_block = tile is not None and tile.axis == axis, block is not None and block.axis == axis
+            width = lanes(axis) * (self.tile if has_tile else 1) * (self.columns if has_block else 1)
+            yield Loop(axis, -(-nest.domain[axis] // width), width)
+        for axis in reduced_axes(nest):
+            yield Loop(axis, -(-nest.domain[axis] // lanes(axis)), lanes(axis))
+        if block is not None:
+            yield Loop(block.axis, self.columns, self.lanes)
+        if tile is not None:
+            yield Loop(tile.axis, self.tile, 1, True)
+
+    def find(self, threads: int) -> Cost:
+        """The cost of all parts."""
+        now, cycle = self.machine, 1e-9 / self.machine.cycles_per_nanosecond
+        instructions = self.cycles_of_instructions()
+        chains, loops = self.cycles_of_chains(instructions), self.cycles_of_loops()
+        found = [instructions * cycle, chains * cycle, self.seconds_of_bytes(), loops * cycle]
+        handed = 0.0
+        if min(threads, self.count_parts()) > 1:
+            share, handed = share_of_thread(self.count_parts(), threads, now), seconds_of_hand_over(now)
+            if "threads" in self.decisions:
+                found = [seconds * share for seconds in found]
+            else:
+                alone = self.cycles_of_each_thread(instructions)
+                found[0] = (alone + (instructions - alone) * share) * cycle
+        overlap = 1.0 - now.percent_not_overlapped / 100
+        return Cost(found[0], found[1], found[2], found[3], handed, self.count_text(), overlap)
+
+    def count_parts(self) -> int:
+        """The parts that threads may share; one if they do not."""
+        shared, scatter = self.decisions.get("threads") or self.decisions.get("ranges"), self.nest.kernel.scatter
+        if shared is None:
+            return 1
+        if self.nest.order.cuts or self.nest.order.scatter_axis is not None:
+            return self.machine.sum_pieces
+        extent = self.nest.domain[shared.axis]
+        if scatter is not None and shared.kind == "ranges":
+            extent = scatter.size // row_length(self.nest, list(self.decisions.values()))
+        return -(-extent // shared.amount)
+
+    def count(self, axes: Axes) -> int:
+        """How often what depends on some axes runs: LLVM takes it out of the loops within the last of these."""
+        if axes not in self.runs:
+            found = total = 1
+            for loop in self.loops:
+                total *= loop.steps
+                found = total if loop.axis in axes else found
+            self.runs[axes] = found
+        return self.runs[axes]
+
+    def vectors(self, axes: Axes, lane_bytes: int) -> int:
+        """The vectors of an element, one if it is the same for all lanes."""
+        return -(-self.lanes * lane_bytes // vector_bytes()) if self.axis in axes else 1
+
+    # Instructions
+
+    def cycles_of_instructions(self) -> float:
+        """Operations, loads, stores and folds; what overlapping vectors leave out is computed element by element."""
+        now = self.machine
+        total = sum(map(self.cycles_of_work, self.body.work)) + sum(map(self.cycles_of_access, self.body.accesses))
+        stored = 1.0 if self.has_block else self.spilled_share()
+        for work in self.body.folds:
+            vectors = self.vectors(work.axes, work.lane_bytes) * self.steps
+            memory = stored * (now.cycles_of_load + now.cycles_of_store)
+            total += vectors * (now.cycles_of_operation * work.operations + memory)
+        return total * (1.0 + self.single_elements() / self.steps) + self.cycles_of_guards()
+
+    def cycles_of_work(self, work: Work) -> float:
+        """The cycles of operations."""
+        now = self.machine
+        one = now.cycles_of_long_operation if work.are_long else now.cycles_of_operation
+        return one * work.operations * self.count(work.axes) * self.vectors(work.axes, work.lane_bytes)
+
+    def cycles_of_access(self, access: Access) -> float:
+        """The cycles of what is read or written."""
+        return access.elements * self.count(access.axes) * self.cycles_of_lanes(access)
+
+    def cycles_of_lanes(self, access: Access) -> float:
+        """The cycles of an element that is read or written for all lanes: as vectors, or each by itself."""
+        now, stream = self.machine, access.stream
+        one = now.cycles_of_store if access.is_written else now.cycles_of_load
+        if access.is_updated:
+            one = now.cycles_of_load + now.cycles_of_store
+        lanes = self.lanes if self.axis in access.axes else 1
+        if access.is_written and stream.within and not self.has_rows:
+            return lanes * now.cycles_of_updated_lane
+        if self.axis is None or self.axis not in access.axes:
+            return one
+        vectors, stride = -(-lanes * stream.size // vector_bytes()), abs(stream.stride(self.axis))
+        if stride == stream.size:
+            return one * vectors
+        single = lanes * now.cycles_of_lane * (2 if stream.array.dtype.kind == "c" else 1)
+        if self.axis in stream.within or access.is_written or stride > now.max_elements_of_transposed_row * stream.size:
+            return single
+        columns = max(vector_bytes() // stream.size // access.elements, 1) if stride > vector_bytes() else 1
+        return min(single, vectors * columns * now.cycles_of_near_column)  # a block of columns is read and exchanged
+
+    def spilled_share(self) -> float:
+        """The share of sums that are not in registers, of which the terms take a quarter."""
+        vectors = sum(work.operations * self.vectors(work.axes, work.lane_bytes) for work in self.body.folds)
+        sums = max(vectors * self.tile * self.nest.order.accumulators, 1)
+        return max(sums - vector_registers() * 3 // 4, 0) / sums
+
+    def cycles_of_guards(self) -> float:
+        """Conditions that choose what is read; those along the lanes choose an element for each of them."""
+        if not self.body.guarded:
+            return 0.0
+        now, share = self.machine, 1.0 - self.share_without_guards()
+        lanes = [self.count(work.axes) * self.lanes for work in self.body.guarded if self.axis in work.axes]
+        return share * (sum(map(self.cycles_of_work, self.body.guarded)) + now.cycles_of_lane * sum(lanes))
+
+    def share_without_guards(self) -> float:
+        """The share of the elements that bodies without guards compute."""
+        bodies = self.decisions.get("segments") or self.decisions.get("overlap")
+        if bodies is None:
+            return 0.0
+        borders = Borders(self.nest, bodies.axis, self.lanes)
+        interior = borders.overlapping() if bodies.kind == "overlap" else borders.interior(bodies.amount)
+        if interior is None:
+            return 0.0
+        found = sum(map(len, interior.segments)) / self.nest.domain[bodies.axis]
+        return found * math.prod([len(r) / self.nest.domain[axis] for axis, r in interior.ranges.items()])
+
+    def single_elements(self) -> int:
+        """The elements between overlapping vectors, which are computed one by one."""
+        bodies = self.decisions.get("overlap")
+        if bodies is None:
+            return 0
+        outside = math.prod([loop.steps for loop in self.loops if loop.axis != bodies.axis])
+        return outside * sum(map(len, Borders(self.nest, bodies.axis, self.lanes).gaps))
+
+    def cycles_of_each_thread(self, instructions: float) -> float:
+        """What each thread does where they share the result of a scatter: all indices, and all values without rows."""
+        return min(instructions, self.machine.cycles_of_updated_lane * self.rows) if self.has_rows else instructions
+
+    @property
+    def rows(self) -> float:
+        """The rows that a scatter writes, or its elements."""
+        return self.steps / math.prod([loop.steps for loop in self.loops if loop.axis in self.nest.slice_axes])
+
+    # Chains and loops
+
+    def cycles_of_chains(self, instructions: float) -> float:
+        """Functions that wait for each other, as far as a processor does not look ahead, and sums for themselves."""
+        now, nest, steps, depth = self.machine, self.nest, self.steps, float(self.body.depth)
+        within = instructions / steps / now.cycles_of_long_operation  # operations of one run of the body
+        stages = self.decisions.get("stages")
+        if stages is not None:
+            count = len(find_stages(nest, stages.axis))
+            steps, within, depth = steps * count, within / count, depth / count
+        found = steps * depth * now.cycles_of_chained_operation * within / now.operations_ahead
+        if nest.kernel.reductions and nest.axes:
+            reduced = math.prod([loop.steps for loop in self.loops if loop.axis in nest.axes])
+            chains = self.steps / reduced / self.tile / self.columns  # which are as long, one after the other
+            wait = now.cycles_of_stored_sum / self.columns if self.has_block else now.cycles_of_dependent_sum
+            ahead = max(now.operations_ahead / max(within * reduced, 1.0), 1.0)
+            found = max(found, chains * reduced * wait / nest.order.accumulators / ahead)
+        return found
+
+    def cycles_of_loops(self) -> float:
+        """Steps of loops, and their beginnings and ends; sums of lanes are folded at the end."""
+        now, runs, total = self.machine, 1, 0.0
+        for depth, loop in enumerate(self.loops):
+            if depth and not loop.is_text and loop.steps > 1:
+                total += runs * self.cycles_around(loop.steps)
+            runs *= loop.steps
+            total += 0.0 if loop.is_text else runs * now.cycles_of_step
+        total += self.cycles_of_bodies()
+        if "ranges" in self.decisions and self.has_rows:  # a row is in the range, or not: half of that is expected
+            total += now.cycles_of_loop / 2 * len(self.nest.kernel.scatters) * self.rows
+        if self.axis in self.nest.axes and self.lanes > 1:
+            kept = math.prod([n for i, n in enumerate(self.nest.domain) if i not in self.nest.axes])
+            total += kept * now.cycles_of_dependent_sum * math.log2(self.lanes)
+        return total
+
+    def cycles_around(self, steps: int) -> float:
+        """The beginning and the end of a loop; one of few steps is unrolled, or expected to end."""
+        return min(self.machine.cycles_of_loop, steps * self.machine.cycles_of_step)
+
+    def cycles_of_bodies(self) -> float:
+        """The loops of stages, and those of the parts between borders."""
+        stages, segments, overlap = [self.decisions.get(kind) for kind in ("stages", "segments", "overlap")]
+        if stages is not None:
+            count = len(find_stages(self.nest, stages.axis))
+            return self.cycles_around(stages.amount) * count * self.steps / stages.amount
+        parts = 2 * segments.amount if segments is not None else 1 if overlap is not None else 0
+        return parts * self.machine.cycles_of_loop * self.steps / self.loops[-1].steps if parts else 0.0
+
+    # Memory and text
+
+    def seconds_of_bytes(self) -> float:
+        """The time of cache lines, which depends on the loops alone."""
+        streams, known = self.candidates.far, self.candidates.known
+        if streams and self.loops not in known:
+            lines = CacheLines(streams, self.loops, self.nest.domain, (self.axis, self.lanes), self.machine)
+            known[self.loops] = lines.seconds()
+        return known.get(self.loops, 0.0)
+
+    def count_text(self) -> int:
+        """The elements of all bodies that are written."""
+        bodies, segments, overlap = 1, self.decisions.get("segments"), self.decisions.get("overlap")
+        if segments is not None:
+            bodies = 1 + segments.amount
+        elif overlap is not None:
+            borders = Borders(self.nest, overlap.axis, self.lanes)
+            bodies = (2 if borders.ranges else 1) * (len(borders.segments) - len(borders.gaps) + bool(borders.gaps))
+        elif "stages" in self.decisions:
+            bodies = 2
+        accumulators = self.nest.order.accumulators if self.axis in self.nest.axes else 1
+        return self.body.elements * bodies * self.tile * accumulators

@@ -50,4 +50,5 @@ def test_nests_are_shown():
     (text,) = wg.compile(lambda x: np.sum(x[::2] * 2.0 - 1.0, axis=0)).report(X).nests
     assert text.splitlines()[1].strip() == "fold along i0 in 0..20:"
     assert "[i0, i1] = multiply(%0[2*i0, i1], 2.0)" in text
-    assert "[i1] sum= %" in text.splitlines()[-1]
+    assert "[i1] sum= %" in text.splitlines()[-2]
+    assert text.splitlines()[-1].startswith("takes ")

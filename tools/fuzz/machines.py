@@ -31,6 +31,7 @@ from tools.fuzz.scope import Scope, Sizes
 from tools.fuzz.statements import FAMILIES
 from wengert.compiler.machine import translation
 from wengert.core import machine
+from wengert.core.machine.costs import LoopCostFields
 from wengert.core.machine.record import ORDER_FIELDS, Machine
 
 THREADS = (1, 2, 4, 8)
@@ -49,6 +50,8 @@ EAGER_CALLS = 4
 BEST, QUICK = 0.06, 0.2
 """The parts of all programs whose code is translated with all passes, and with few; the others have none."""
 VECTORS = (8, 16, 32, 64)
+COSTS = frozenset(f.name for f in fields(LoopCostFields))
+"""The fields that say what loops cost: with other ones, a policy decides otherwise."""
 OTHERS = ("table", "arithmetic", "reduction", "shape", "index", "assignment", "sequence", "contraction", "dtype")
 """Families of other statements, one of them for some of those with gathers and scatters."""
 Record = dict[str, int]
@@ -94,7 +97,8 @@ def without_passes() -> Iterator[None]:
 
 def draw_fields(rng: np.random.Generator, has_order: bool) -> Record:
     """Small numbers for the fields of the record, for those of the order of additions or for the others."""
-    names = [f.name for f in fields(Machine) if (f.name in ORDER_FIELDS) is has_order and type(f.default) is int]
+    drawn = [f.name for f in fields(Machine) if type(f.default) is int or f.name in COSTS]
+    names = [name for name in drawn if (name in ORDER_FIELDS) is has_order]
     highest = rng.choice([1, 4, 16, DRAWN], len(names))
     return {name: int(rng.integers(1, high + 1)) for name, high in zip(names, highest, strict=True)}
 

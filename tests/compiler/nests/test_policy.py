@@ -51,3 +51,4 @@ def test_nests_are_shown():
     assert text.splitlines()[1].strip() == "fold along i0 in 0..20:"
     assert "[i0, i1] = multiply(%0[2*i0, i1], 2.0)" in text
     assert "[i1] sum= %" in text.splitlines()[-2]
+    assert text.splitlines()[-1].startswith("takes ")

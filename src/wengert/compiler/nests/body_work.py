@@ -74,7 +74,8 @@ class BodyWork(NamedTuple):
     """The operations and accesses of a body.
 
     `guarded` are the conditions that choose what is read, by the axes on which they depend. `depth` is the longest
-    chain of operations of which each waits for the one before it. `elements` are those that the text of the body has.
+    chain of operations of which each waits for the one before it, `reused` the number of elements with several uses,
+    by the axes on which they depend, and `elements` that of all in the text of the body.
     """
 
     work: Sequence[Work]
@@ -82,6 +83,7 @@ class BodyWork(NamedTuple):
     folds: Sequence[Work]
     guarded: Sequence[Work]
     depth: int
+    reused: Sequence[tuple[Axes, int]]
     elements: int
 
 
@@ -103,9 +105,10 @@ class BodyReader:
 
     def read(self) -> BodyWork:
         """Count all elements, each after those that it is computed from."""
-        nest, depth = self.nest, dict[Element, int]()
+        nest, depth, uses = self.nest, dict[Element, int](), Counter[Element]()
         found = find_sources(nest.scattered_elements() or nest.root_elements(), self.sources)
         for element, operands in found.items():
+            uses.update(set(operands))
             cost = self.count_element(*element, operands)
             wide = self.count_side_by_side(element[0])
             depth[element] = cost // wide + max([depth[e] for e in operands], default=0)
@@ -122,6 +125,7 @@ class BodyReader:
             list(fold_work(nest)),
             [Work(*key, count) for key, count in self.guarded.items()],
             max(depth.values(), default=0),
+            list(Counter([axes_of(position) for (_, position), n in uses.items() if n > 1]).items()),
             len(found),
         )
 

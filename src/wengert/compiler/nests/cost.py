@@ -193,18 +193,19 @@ class LoopCost:
     def cycles_of_instructions(self) -> float:
         """Operations, loads, stores and folds; what overlapping vectors leave out is computed element by element."""
         now = self.machine
-        total = sum(map(self.cycles_of_work, self.body.work)) + sum(map(self.cycles_of_access, self.body.accesses))
-        stored = 1.0 if self.has_block else self.spilled_share()
+        memory, spilled = now.cycles_of_load + now.cycles_of_store, self.spilled_share()
+        total = sum(map(self.cycles_of_access, self.body.accesses))
+        for work in self.body.work:
+            total += self.cycles_of_work(work, spilled * memory)
         for work in self.body.folds:
             vectors = self.vectors(work.axes, work.lane_bytes) * self.steps
-            memory = stored * (now.cycles_of_load + now.cycles_of_store)
-            total += vectors * (now.cycles_of_operation * work.operations + memory)
+            total += vectors * (now.cycles_of_operation * work.operations + memory * (1 if self.has_block else spilled))
         return total * (1.0 + self.single_elements() / self.steps) + self.cycles_of_guards()
 
-    def cycles_of_work(self, work: Work) -> float:
-        """The cycles of operations."""
+    def cycles_of_work(self, work: Work, memory: float = 0.0) -> float:
+        """The cycles of operations, and those of memory that short ones take."""
         now = self.machine
-        one = now.cycles_of_long_operation if work.are_long else now.cycles_of_operation
+        one = now.cycles_of_long_operation if work.are_long else now.cycles_of_operation + memory
         return one * work.operations * self.count(work.axes) * self.vectors(work.axes, work.lane_bytes)
 
     def cycles_of_access(self, access: Access) -> float:
@@ -232,10 +233,13 @@ class LoopCost:
         return min(single, vectors * columns * now.cycles_of_near_column)  # a block of columns is read and exchanged
 
     def spilled_share(self) -> float:
-        """The share of sums that are not in registers, of which the terms take a quarter."""
-        vectors = sum(work.operations * self.vectors(work.axes, work.lane_bytes) for work in self.body.folds)
-        sums = max(vectors * self.tile * self.nest.order.accumulators, 1)
-        return max(sums - vector_registers() * 3 // 4, 0) / sums
+        """The share of sums, and of elements with several uses, that are not in registers."""
+        sums = sum(work.operations * self.vectors(work.axes, work.lane_bytes) for work in self.body.folds)
+        sums *= self.tile * self.nest.order.accumulators * (not self.has_block)
+        widest = self.vectors(frozenset((self.axis,)), self.nest.widest) if self.axis is not None else 1
+        values = sum([n * (widest if self.axis in axes else 1) for axes, n in self.body.reused])
+        needed = sums + values + 2 * widest  # with two operands
+        return max(1.0 - vector_registers() / needed, 0.0)
 
     def cycles_of_guards(self) -> float:
         """Conditions that choose what is read; those along the lanes choose an element for each of them."""
@@ -306,7 +310,7 @@ class LoopCost:
             total += now.cycles_of_loop / 2 * len(self.nest.kernel.scatters) * self.rows
         if self.axis in self.nest.axes and self.lanes > 1:
             kept = math.prod([n for i, n in enumerate(self.nest.domain) if i not in self.nest.axes])
-            total += kept * now.cycles_of_dependent_sum * math.log2(self.lanes)
+            total += 2 * kept * now.cycles_of_operation * math.log2(self.lanes)  # exchanges and additions
         return total
 
     def cycles_around(self, steps: int) -> float:

@@ -176,9 +176,9 @@ def propose_bodies(nest: Nest, machine: Machine, others: Sequence[Decision]) -> 
 
 def propose_stages(nest: Nest, machine: Machine, others: Sequence[Decision]) -> Proposals:
     """Compute the long functions of a body first, for some vectors."""
-    lanes = find(others, "lanes")
-    if lanes is not None and nest.domain[lanes.axis] >= 2 * machine.vectors_of_stage_block * lanes.amount:
-        yield (Decision("stages", lanes.axis, machine.vectors_of_stage_block),)
+    lanes, vectors = find(others, "lanes"), machine.vectors_of_stage_block
+    if lanes is not None and nest.domain[lanes.axis] >= machine.min_blocks_of_stages * vectors * lanes.amount:
+        yield (Decision("stages", lanes.axis, vectors),)
 
 
 CHOICES: tuple[Callable[[Nest, Machine, Sequence[Decision]], Proposals], ...] = (

@@ -72,5 +72,5 @@ class LoopCostFields:
     """Picoseconds of a run that an element in the text of a body must gain: LLVM takes some 50 microseconds for it, and
     a program is called some hundred thousand times.
     """
-    speed_of_two_threads: float = 1.6
+    speed_of_two_threads: float = 1.5
     """Times as fast as one thread that two are which share caches and memory, beside what the hand-over takes."""

@@ -21,6 +21,9 @@ class KernelFields:
     """Vectors that a stage of a long body computes before the next stage does: what it keeps is then still in the
     nearest cache.
     """
+    min_blocks_of_stages: int = 8
+    """Blocks of the shortest loop for which stages are proposed: the first block waits, which the cost does not know.
+    """
     min_operations_of_kept_element: int = 4
     """Scalar operations of an element from which a stage keeps it for later ones, rather than that they compute it
     again.

@@ -29,25 +29,24 @@ def delay_to_uses(schedule: Schedule) -> None:
 
 
 def delay_elements(schedule: Schedule) -> None:
-    """Compute values where they are used: those in memory only if each element is used where it is computed."""
-    keeps_stored = schedule.rows or schedule.is_body
+    """Compute values where they are used: those in memory, or in the cache, if each element is used where it is made."""
+    keeps_all = schedule.rows or schedule.is_body
     for node in reversed(schedule.graph.operations):
         users = schedule.consumers.get(node, ())
-        if not users:
+        if not users or schedule.forms[node] not in (*COMPUTED, Form.VIEW):
             continue
-        if node in schedule.stored:
-            is_element = schedule.forms[node] is Form.ELEMENT and node not in schedule.reads and not keeps_stored
-            can_delay = is_element and all(is_used_in_loop(schedule, user, node) for user in users)
-        else:
-            can_delay = schedule.forms[node] in (*COMPUTED, Form.VIEW)
-        if can_delay:
-            schedule.stages[node] = max(schedule.stages[node], min([schedule.stages[user] for user in users]))
+        if node in schedule.stored or not schedule.is_beyond_cache(node):
+            is_element = schedule.forms[node] is Form.ELEMENT and not (node in schedule.reads and node in schedule.stored)
+            if keeps_all or not is_element or not all(is_used_in_loop(schedule, user, node) for user in users):
+                continue
+        schedule.stages[node] = max(schedule.stages[node], min([schedule.stages[user] for user in users]))
 
 
 def delay_kernels(schedule: Schedule) -> bool:
     """Let a later loop over the same domain store what an earlier one does, if nothing in between needs it.
 
-    A loss may then be added up where its gradient is computed, even if that waits for a function of a parameter.
+    A loss may then be added up where its gradient is computed, even if that waits for a function of a parameter. In the
+    cache, two short bodies are as fast as a long one.
     """
     kernels: dict[tuple[tuple[int, ...], int], list[Operation]] = {}
     for node in schedule.stored:
@@ -58,6 +57,8 @@ def delay_kernels(schedule: Schedule) -> bool:
     is_delayed, end = False, max(schedule.stages.values(), default=0) + 1
     for domain, stage in sorted(kernels, key=lambda key: -key[1]):
         nodes = kernels[domain, stage]
+        if not any(map(schedule.is_beyond_cache, [a for node in nodes for a in (node, *node.args)])):
+            continue
         last = min([first_use(schedule, node, end) for node in nodes]) - 1
         for later in range(stage + 1, last + 1):
             others = kernels.get((domain, later))

@@ -25,29 +25,30 @@ def delay_to_uses(schedule: Schedule) -> None:
         return
     delay_elements(schedule)
     if not schedule.is_body and delay_kernels(schedule):
+        follow_operands(schedule)
         delay_elements(schedule)
 
 
 def delay_elements(schedule: Schedule) -> None:
-    """Compute values where they are used: those in memory only if each element is used where it is computed."""
-    keeps_stored = schedule.rows or schedule.is_body
+    """Compute values where they are used: those in memory or in the cache only if each element is used where it is."""
+    keeps_all = schedule.rows or schedule.is_body
     for node in reversed(schedule.graph.operations):
         users = schedule.consumers.get(node, ())
-        if not users:
+        if not users or schedule.forms[node] not in (*COMPUTED, Form.VIEW):
             continue
-        if node in schedule.stored:
-            is_element = schedule.forms[node] is Form.ELEMENT and node not in schedule.reads and not keeps_stored
-            can_delay = is_element and all(is_used_in_loop(schedule, user, node) for user in users)
-        else:
-            can_delay = schedule.forms[node] in (*COMPUTED, Form.VIEW)
-        if can_delay:
-            schedule.stages[node] = max(schedule.stages[node], min([schedule.stages[user] for user in users]))
+        if node in schedule.stored or not schedule.is_beyond_cache(node):
+            is_stencil = node in schedule.reads and node in schedule.stored
+            can_move = schedule.forms[node] is Form.ELEMENT and not is_stencil and not keeps_all
+            if not can_move or not all(is_used_in_loop(schedule, user, node) for user in users):
+                continue
+        schedule.stages[node] = max(schedule.stages[node], min([schedule.stages[user] for user in users]))
 
 
 def delay_kernels(schedule: Schedule) -> bool:
     """Let a later loop over the same domain store what an earlier one does, if nothing in between needs it.
 
-    A loss may then be added up where its gradient is computed, even if that waits for a function of a parameter.
+    A loss may then be added up where its gradient is computed, even if that waits for a function of a parameter. In the
+    cache, two short bodies are as fast as a long one.
     """
     kernels: dict[tuple[tuple[int, ...], int], list[Operation]] = {}
     for node in schedule.stored:
@@ -55,10 +56,13 @@ def delay_kernels(schedule: Schedule) -> bool:
             assert isinstance(node, Operation)
             kernels.setdefault((schedule.loop_domain(node), schedule.stages[node]), []).append(node)
     axes = lambda nodes: {schedule.reduced_axes(x) for x in nodes if schedule.forms[x] is Form.REDUCE}
-    is_delayed, end = False, max(schedule.stages.values(), default=0) + 1
+    first = first_uses(schedule, max(schedule.stages.values(), default=0) + 1)
+    is_delayed = False
     for domain, stage in sorted(kernels, key=lambda key: -key[1]):
         nodes = kernels[domain, stage]
-        last = min([first_use(schedule, node, end) for node in nodes]) - 1
+        if not any(map(schedule.is_beyond_cache, [a for node in nodes for a in (node, *node.args)])):
+            continue
+        last = min([first[node] for node in nodes]) - 1
         for later in range(stage + 1, last + 1):
             others = kernels.get((domain, later))
             if others and len(axes([*nodes, *others])) <= 1:
@@ -67,6 +71,26 @@ def delay_kernels(schedule: Schedule) -> bool:
                 is_delayed = True
                 break
     return is_delayed
+
+
+def first_uses(schedule: Schedule, end: int) -> dict[Node, int]:
+    """The first stage at which something in memory is computed from each value; the end for results of the program."""
+    first: dict[Node, int] = {}
+    for node in reversed(schedule.graph.operations):
+        users = schedule.consumers.get(node, ())
+        is_apart = lambda user: user in schedule.stored or schedule.forms[user] not in (*COMPUTED, Form.VIEW)
+        first[node] = min([schedule.stages[user] if is_apart(user) else first[user] for user in users], default=end)
+    return first
+
+
+def follow_operands(schedule: Schedule) -> None:
+    """Let what is not in memory be computed after its operands, of which some are computed later now."""
+    for node in schedule.graph.operations:
+        if node not in schedule.stored and schedule.forms[node] in (*COMPUTED, Form.VIEW):
+            before = [
+                schedule.ready(a) if schedule.source(a)[0] in schedule.stored else schedule.stages[a] for a in node.args
+            ]
+            schedule.stages[node] = max([schedule.stages[node], *before])
 
 
 def is_used_in_loop(schedule: Schedule, user: Operation, node: Operation) -> bool:
@@ -130,11 +154,6 @@ def stages_of_use(schedule: Schedule, node: Node) -> Iterator[int]:
             elif user not in seen:
                 seen.add(user)
                 stack.append(user)
-
-
-def first_use(schedule: Schedule, node: Node, end: int) -> int:
-    """The first stage at which a value is used; the end if it is a result of the program."""
-    return min(stages_of_use(schedule, node), default=end)
 
 
 def latest_use(schedule: Schedule, node: Node) -> int:

@@ -35,6 +35,7 @@ from wengert.compiler.schedule.unrolled_rows import can_unroll
 from wengert.compiler.schedule.written_elements import is_too_long, written_terms
 from wengert.core import machine
 from wengert.core.primitive import OUTPUT
+from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a
 from wengert.graph.passes.views import RESHAPES
@@ -417,14 +418,17 @@ class Schedule:
             inner *= max(node.args[0].size // max(node.size, 1), 1)
         return min(inner + operation_cost(node), 1 << 20)
 
+    def is_beyond_cache(self, node: Node) -> bool:
+        """Whether a value, if it is stored, is not in the cache when it is read."""
+        return node.spec.__class__ is Spec and node.nbytes >= machine.current.min_bytes_beyond_cache
+
     def own_cost(self, node: Operation) -> int:
         """The cost of one element, computed from values that are there."""
         return operation_cost(node) + (written_terms(node) if self.forms[node] is Form.UNROLLED else 0)
 
     def cost_of_storing(self, node: Node) -> int:
         """The scalar operations that take as long as writing an element of a value to memory and reading it again."""
-        is_in_cache = node.nbytes < machine.current.min_bytes_beyond_cache
-        return words_of(node) * (self.cheap if is_in_cache else self.cheap_if_large)
+        return words_of(node) * (self.cheap_if_large if self.is_beyond_cache(node) else self.cheap)
 
     def cost_of_reading(self, node: Node) -> int:
         """The part of that for reading alone: memory is read before it is written, and then written."""

@@ -115,6 +115,25 @@ class Tiling(Elements):
         self.chunk = max(machine.current.chunk_bytes_of_packed_product // self.element.align, 1)
         """The most terms of a chunk."""
 
+    def pack_panel(
+        self, panel: Lanes, source: Lanes, stride: Lanes, terms: Lanes | int, columns: Lanes, is_negative: bool = False
+    ) -> None:
+        """Copy so many columns of a panel, or with the opposite sign; if there are fewer, zeros are behind them."""
+        code = panel.code
+
+        def move(k: Lanes, q: Lanes | int, type: Type) -> None:
+            x = self.read(source, k * stride + q, type)
+            self.store(-x if is_negative else x, panel, k * self.width + q)
+
+        is_whole = columns >= self.width
+        with code.when(is_whole), code.loop(0, terms) as k:
+            for start in range(0, self.width, self.lanes):
+                move(k, start, self.vector)
+        with code.when(~is_whole):
+            code.clear(panel, terms * (self.width * self.element.align))
+            with code.loop(0, terms) as k, code.loop(0, columns) as q:
+                move(k, q, self.element)
+
 
 class Place(NamedTuple):
     """Rows of a matrix in memory: the first one, and the distance between two."""

@@ -231,7 +231,7 @@ def test_sums_of_a_block_fit_into_registers():
 
 @pytest.mark.parametrize("size", [(1, 1, 1), (1, 3, 3), (1, 7, 7), (1, 1, 160), (3, 3, 3), (5, 2, 11)])
 def test_cuts_have_every_tap_once(size):
-    parts = filters.FilterParts(geometry((9, 40, 200), size))
+    parts = filters.FilterWriter(geometry((9, 40, 200), size))
     period = parts.cuts[-1].stop
     heads = range(0, len(parts.taps), period)
     assert sorted(head + i for cut in parts.cuts for head in heads for i in cut) == list(range(len(parts.taps)))
@@ -240,15 +240,15 @@ def test_cuts_have_every_tap_once(size):
 
 def test_strips_of_large_signals_fit_into_the_first_cache():
     g = geometry((1, 200, 200), (1, 7, 7))
-    parts = filters.FilterParts(g)
+    parts = filters.FilterWriter(g)
     assert parts.strip < g.positions[1]
-    assert parts.bytes_of(parts.strip, parts.filters) <= machine.current.bytes_of_filter_sums
-    assert filters.FilterParts(geometry((1, 9, 9), (1, 3, 3))).strip == 7
+    assert parts.bytes_of(parts.strip) <= machine.current.bytes_of_filter_sums
+    assert filters.FilterWriter(geometry((1, 9, 9), (1, 3, 3))).strip == 7
 
 
 def test_signals_without_padding_are_read_where_they_are():
-    assert sums.CorrelationParts(result_sums(geometry((1, 20, 64), (1, 5, 5)))).workspace == 0
-    assert sums.CorrelationParts(result_sums(geometry((1, 20, 64), (1, 5, 5), before=(0, 2, 2)))).workspace > 0
+    assert sums.CorrelationWriter(result_sums(geometry((1, 20, 64), (1, 5, 5)))).parts.nbytes == 0
+    assert sums.CorrelationWriter(result_sums(geometry((1, 20, 64), (1, 5, 5), before=(0, 2, 2)))).parts.nbytes > 0
 
 
 def test_a_buffer_separates_remainders():

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.compiler.aspects.windows import shift
 from wengert.compiler.forms.lowering import FLOATS, expansion, lowering
 from wengert.compiler.routines.convolution.routine import FILTERS, RESULTS, SIGNALS, has_whole_stacks
 from wengert.core import machine
@@ -20,7 +21,6 @@ from wengert.ops.contraction.products import matmul
 from wengert.ops.indexing.key import Index
 from wengert.ops.indexing.subscripts import _scatter
 from wengert.ops.reductions.sums import sum as add_up
-from wengert.ops.shape.joining import pad
 from wengert.ops.shape.reshaping import broadcast_to, expand_dims, reshape, swapaxes, transpose
 from wengert.ops.signal import convolution as ops
 from wengert.ops.signal.window_arguments import Lengths, Widths
@@ -43,8 +43,7 @@ def are_apart(size: Lengths, stride: Lengths, padding: Widths, dilation: Lengths
 
 def with_whole_stacks(operation: Callable, x: Any, y: Any, **params: Any) -> Any:
     """The operation on operands whose stacks are broadcast; None if they need not be."""
-    ndim = len(params["stride"])
-    if has_whole_stacks(x, y, ndim):
+    if has_whole_stacks(x, y, ndim := len(params["stride"])):
         return None
     stack = np.broadcast_shapes(x.shape[: -ndim - 2], y.shape[: -ndim - 2])
     return operation(*[broadcast_to(a, (*stack, *a.shape[-ndim - 2 :])) for a in (x, y)], **params)
@@ -82,36 +81,32 @@ def matrix_of(y: Any, ndim: int) -> Any:
 
 
 @expansion(ops._convolution)
-def expand_convolution(x: Any, y: Any, stride: Lengths, padding: Widths, dilation: Lengths, groups: int) -> Any:
+def expand_convolution(x: Any, y: Any, stride: Lengths, **options: Any) -> Any:
     """Filters as a matrix times signals as matrices."""
     n = len(stride)
     if not has_floats(x, y):
         return None
-    if not are_apart(y.shape[-n:], stride, padding, dilation, groups):
-        options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-        return with_whole_stacks(ops._convolution, x, y, **options)
+    if not are_apart(y.shape[-n:], stride, **options):
+        return with_whole_stacks(ops._convolution, x, y, stride=stride, **options)
     out = matmul(matrix_of(y, n), columns(x, y.shape[-n:], stride))
     positions = [(length - k) // s + 1 for length, k, s in zip(x.shape[-n:], y.shape[-n:], stride, strict=True)]
     return reshape(out, (*out.shape[:-1], *positions))
 
 
 @expansion(ops._convolution_signals)
-def expand_convolution_signals(
-    t: Any, y: Any, lengths: Lengths, stride: Lengths, padding: Widths, dilation: Lengths, groups: int
-) -> Any:
+def expand_convolution_signals(t: Any, y: Any, lengths: Lengths, stride: Lengths, **options: Any) -> Any:
     """The transposed matrix times cotangents, spread with the stride."""
     n = len(stride)
     if not has_floats(t, y):
         return None
-    is_apart = are_apart(y.shape[-n:], stride, padding, dilation, groups)
+    is_apart = are_apart(y.shape[-n:], stride, **options)
     if is_apart and math.prod(y.shape[-n:]) == 1:
         out = matmul(swapaxes(matrix_of(y, n), -1, -2), join_axes(t, n))
         out = reshape(out, (*out.shape[:-1], *t.shape[-n:]))
         return _scatter(out, key=Index(every(stride)), shape=(*out.shape[:-n], *lengths)) if max(stride) > 1 else out
     if is_apart or math.prod(map(min, stride, lengths)) > machine.current.max_phases_of_convolution:
-        return add_blocks(t, y, lengths, stride, tuple([before for before, _ in padding]), dilation, groups)
-    options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-    return with_whole_stacks(ops._convolution_signals, t, y, lengths=lengths, **options)
+        return add_blocks(t, y, lengths, stride, **options)
+    return with_whole_stacks(ops._convolution_signals, t, y, lengths=lengths, stride=stride, **options)
 
 
 class AxisBlock(NamedTuple):
@@ -135,7 +130,7 @@ def axis_blocks(size: int, stride: int, dilation: int) -> list[AxisBlock]:
 
 
 def add_blocks(
-    t: Any, y: Any, lengths: Lengths, stride: Lengths, before: Lengths, dilation: Lengths, groups: int
+    t: Any, y: Any, lengths: Lengths, stride: Lengths, padding: Widths, dilation: Lengths, groups: int
 ) -> Any:
     """The cotangents of signals, for large strides.
 
@@ -153,13 +148,13 @@ def add_blocks(
         matrices = reshape(part, (*y.shape[: -n - 2], 1, groups, t.shape[-2], y.shape[-n - 1] * math.prod(size)))
         out = matmul(swapaxes(matrices, -1, -2), t)
         out = reshape(out, (*out.shape[:-3], groups * y.shape[-n - 1], *size, *positions))
-        placed = place_block(out, blocks, lengths, stride, before, dilation)
+        placed = place_block(out, blocks, lengths, stride, [before for before, _ in padding], dilation)
         total = placed if total is None else total + placed
     return total
 
 
 def place_block(
-    x: Any, blocks: Sequence[AxisBlock], lengths: Lengths, stride: Lengths, before: Lengths, dilation: Lengths
+    x: Any, blocks: Sequence[AxisBlock], lengths: Lengths, stride: Lengths, before: Sequence[int], dilation: Lengths
 ) -> Any:
     """The elements of one block of all windows, (..., *size, *positions), where they are in signals."""
     n = len(stride)
@@ -171,27 +166,19 @@ def place_block(
     k = len(lead)
     interleaved = transpose(x, (*range(k), *[axis for i in range(n) for axis in (k + n + i, k + i)]))
     tiles = reshape(interleaved, (*lead, *[p * s for p, s in zip(positions, stride, strict=True)]))
-    key: list[Any] = [...]
-    around = [(0, 0)] * k
-    for block, s, p, b, length in zip(blocks, stride, positions, before, lengths, strict=True):
-        start = block.number * s - b
-        low, high = max(start, 0), max(min(start + p * s, length), 0)
-        key.append(slice(low - start, max(high, low) - start))
-        around.append((min(low, length), length - max(high, min(low, length))))
-    return pad(tiles[tuple(key)], around) if any(map(any, around)) else tiles[tuple(key)]
+    for i, (block, step, first, length) in enumerate(zip(blocks, stride, before, lengths, strict=True)):
+        tiles = shift(tiles, k + i, block.number * step - first, length)
+    return tiles
 
 
 @expansion(ops._convolution_filters)
-def expand_convolution_filters(
-    x: Any, t: Any, size: Lengths, stride: Lengths, padding: Widths, dilation: Lengths, groups: int
-) -> Any:
+def expand_convolution_filters(x: Any, t: Any, size: Lengths, stride: Lengths, **options: Any) -> Any:
     """The sum over the batch of cotangents times transposed signals."""
     n = len(stride)
     if not has_floats(x, t):
         return None
-    if not are_apart(size, stride, padding, dilation, groups):
-        options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-        return with_whole_stacks(ops._convolution_filters, x, t, size=size, **options)
+    if not are_apart(size, stride, **options):
+        return with_whole_stacks(ops._convolution_filters, x, t, size=size, stride=stride, **options)
     products = matmul(join_axes(t, n), swapaxes(columns(x, size, stride), -1, -2))
     out = add_up(products, axis=-3)
     return reshape(out, (*out.shape[:-1], x.shape[-n - 1], *size))

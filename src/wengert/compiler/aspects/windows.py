@@ -142,7 +142,9 @@ def spread_axis(t: Any, axis: int, elements: Sequence[Any], length: int) -> Any:
 
 def shift(x: Any, axis: int, by: int, count: int) -> Any:
     """So many elements along an axis, moved back by some, with zeros around."""
-    kept = x[(*[slice(None)] * axis, slice(count - by))] if count - by < x.shape[axis] else x
-    before = min(by, count)
+    n = x.shape[axis]
+    first, last = min(max(-by, 0), n), min(max(count - by, 0), n)
+    kept = x[(*[slice(None)] * axis, slice(first, max(first, last)))] if (first, last) != (0, n) else x
+    before = min(max(by, 0), count)
     after = count - before - kept.shape[axis]
     return pad(kept, [(before, after) if i == axis else (0, 0) for i in range(x.ndim)]) if before or after else kept

@@ -69,17 +69,12 @@ class PanelFunction(Tiling):
             terms, count = smaller(sizes.k - start, sizes.terms), smaller(sizes.n - column, self.width)
             source = self.at(y, column * across + start * down)
             target = self.at(copy, start * (sizes.panels * self.width) + column * sizes.terms)
-            is_whole = count.eq(self.width)
-            with code.when(~is_whole):
-                code.clear(target, terms * (self.width * self.element.align))
             if self.is_transposed:
+                with code.when(count < self.width):
+                    code.clear(target, terms * (self.width * self.element.align))
                 self.transpose(target, self.width, source, across, count, terms)
             else:
-                with code.when(is_whole), code.loop(0, terms) as p:
-                    for first in range(0, self.width, self.lanes):
-                        self.store(self.read(source, p * down + first, self.vector), target, p * self.width + first)
-                with code.when(~is_whole), code.loop(0, terms) as p, code.loop(0, count) as q:
-                    self.store(self.read(source, p * down + q, self.element), target, p * self.width + q)
+                self.pack_panel(target, source, down, terms, count)
 
 
 class PackedFunction(Tiling):

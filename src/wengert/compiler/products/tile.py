@@ -23,6 +23,25 @@ Factors = Callable[[Lanes], Iterable[Lanes]]
 """The factors of the terms at an index."""
 
 
+class Sums:
+    """The sums of a tile, a row for each left factor with a variable for each right one, which begin with `first`."""
+
+    def __init__(self, code: Code, type: Type, first: Sequence[Sequence[First]]):
+        self.variables = [[Variable(code, type, value) for value in row] for row in first]
+
+    def add(self, left: Iterable[Lanes], right: Iterable[Lanes]) -> None:
+        """Add the products of all factors of a row and all of a column."""
+        vectors = list(right)
+        for row, a in zip(self.variables, left, strict=True):
+            for total, b in zip(row, vectors, strict=True):
+                total.store(fma(a, b, total.load()))
+
+    @property
+    def values(self) -> list[list[Lanes]]:
+        """What has been added up."""
+        return [[total.load() for total in row] for row in self.variables]
+
+
 def sum_products(
     code: Code, type: Type, first: Sequence[Sequence[First]], terms: Lanes | int, left: Factors, right: Factors,
     rest: tuple[Factors, Factors] | None = None, step: int = 1,
@@ -32,20 +51,13 @@ def sum_products(
     `left` has a factor for each row, and `right` one for each vector. With a step, factors have several terms; those of
     the last terms, which fill none, are the `rest`.
     """
-    sums = [[Variable(code, type, value) for value in row] for row in first]
-
-    def add(x: Iterable[Lanes], y: Iterable[Lanes]) -> None:
-        vectors = list(y)
-        for row, a in zip(sums, x, strict=True):
-            for total, b in zip(row, vectors, strict=True):
-                total.store(fma(a, b, total.load()))
-
+    sums = Sums(code, type, first)
     with code.loop(0, terms, step) as p:
-        add(left(p), right(p))
+        sums.add(left(p), right(p))
     if rest is not None:
         at = code.lift(terms, I64)
-        add(rest[0](at), rest[1](at))
-    return [[total.load() for total in row] for row in sums]
+        sums.add(rest[0](at), rest[1](at))
+    return sums.values
 
 
 def smaller(x: Lanes, y: Lanes | int) -> Lanes:
@@ -102,6 +114,25 @@ class Tiling(Elements):
         """The rows of a low tile: a third, if the sums of a third keep the processor busy."""
         self.chunk = max(machine.current.chunk_bytes_of_packed_product // self.element.align, 1)
         """The most terms of a chunk."""
+
+    def pack_panel(
+        self, panel: Lanes, source: Lanes, stride: Lanes, terms: Lanes | int, columns: Lanes, is_negative: bool = False
+    ) -> None:
+        """Copy so many columns of a panel, or with the opposite sign; if there are fewer, zeros are behind them."""
+        code = panel.code
+
+        def move(k: Lanes, q: Lanes | int, type: Type) -> None:
+            x = self.read(source, k * stride + q, type)
+            self.store(-x if is_negative else x, panel, k * self.width + q)
+
+        is_whole = columns >= self.width
+        with code.when(is_whole), code.loop(0, terms) as k:
+            for start in range(0, self.width, self.lanes):
+                move(k, start, self.vector)
+        with code.when(~is_whole):
+            code.clear(panel, terms * (self.width * self.element.align))
+            with code.loop(0, terms) as k, code.loop(0, columns) as q:
+                move(k, q, self.element)
 
 
 class Place(NamedTuple):

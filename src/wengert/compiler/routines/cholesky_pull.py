@@ -205,18 +205,16 @@ class BlockedPull(TriangularPanels):
         stride, terms, columns = [code.load(size, I64) for size in sizes]
         with code.loop(begin, end, self.width) as column:
             panel = self.at(panels, column * terms)
-            self.copy_panel(code, panel, self.at(source, column), stride, terms, columns - column)
+            self.pack_panel(panel, self.at(source, column), stride, terms, columns - column, is_negative=True)
 
     def write_product(self, code: Code) -> None:
         """Add the product of the rows of a part and all panels, tile by tile."""
         (target, x, panels, *sizes), begin, end = read_part(code, 8)
         stride, x_stride, rows, columns, terms = [code.load(size, I64) for size in sizes]
         buffer = code.array(self.element, self.rows * self.width)
-        with code.loop(begin, end, self.rows) as row, code.loop(0, columns, self.width) as column:
-            count, width = smaller(rows - row, self.rows), smaller(columns - column, self.width)
-            factors = self.at(x, row * x_stride), x_stride, count - 1, self.at(panels, column * terms), terms
-            place = Place(self.at(target, row * stride + column), stride)
-            self.tile.run(code, factors, place, place, count, width, buffer)
+        with code.loop(begin, end, self.rows) as row:
+            left, place = Place(self.at(x, row * x_stride), x_stride), Place(self.at(target, row * stride), stride)
+            self.add_tiles(left, smaller(rows - row, self.rows), panels, terms, place, columns, buffer)
 
 
 def solve_pull(p: MatrixProblem) -> None:

@@ -191,7 +191,7 @@ class Elimination(TriangularPanels):
         left = n - start
         with code.loop(0, left, self.width) as row:
             source, panel = self.at(matrix, first * n + start + row), self.at(panels, row * self.block)
-            self.copy_panel(code, panel, source, n, code.constant(self.block, I64), left - row)
+            self.pack_panel(panel, source, n, self.block, left - row, is_negative=True)
         code.clear(triangle, self.block * self.block * self.element.align)
         with code.loop(0, self.block) as k, code.loop(k + 1, self.block) as i:
             multiplier = self.read(matrix, (first + k) * n + first + i, self.element)
@@ -216,11 +216,8 @@ class Elimination(TriangularPanels):
                 with code.loop(solved, stop, together) as c:
                     self.solve_triangle(triangle, [self.at(group, (c + i) * n + first) for i in range(together)])
                 solved = stop
-            with code.loop(0, left, self.width) as row:
-                width = smaller(left - row, self.width)
-                factors = self.at(group, first), n, count - 1, self.at(panels, row * self.block), self.block
-                place = Place(self.at(group, start + row), n)
-                self.tile.run(code, factors, place, place, count, width, buffer)
+            x, target = Place(self.at(group, first), n), Place(self.at(group, start), n)
+            self.add_tiles(x, count, panels, self.block, target, left, buffer)
 
     def solve_triangle(self, triangle: Lanes, columns: list[Lanes]) -> None:
         """Replace the rows of a block in columns by the solutions with the triangle of multipliers, in registers."""

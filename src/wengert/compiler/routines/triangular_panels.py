@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wengert.compiler.machine.target import has_wide_vectors, machine_target
-from wengert.compiler.products.tile import TileFunction, Tiling, smaller
+from wengert.compiler.products.tile import Place, TileFunction, Tiling, smaller
 from wengert.compiler.products.transposing import define_transpose
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lane_operations import splat
@@ -57,19 +57,14 @@ class TriangularPanels(Tiling):
         """Define the function that adds a tile of a product."""
         p.inner.define(self.tile.name, self.tile.parameters, self.tile.write, "noinline")
 
-    def copy_panel(
-        self, code: Code, panel: Lanes, source: Lanes, stride: Lanes, terms: Lanes | int, left: Lanes
+    def add_tiles(
+        self, x: Place, count: Lanes, panels: Lanes, terms: Lanes | int, target: Place, columns: Lanes, buffer: Lanes
     ) -> None:
-        """Copy the columns of a panel, with the opposite sign; if there are fewer, zeros are behind them."""
-        count = smaller(left, self.width)
-        is_whole = count.eq(self.width)
-        with code.when(is_whole), code.loop(0, terms) as k:
-            for start in range(0, self.width, self.lanes):
-                self.store(-self.read(source, k * stride + start, self.vector), panel, k * self.width + start)
-        with code.when(~is_whole):
-            code.clear(panel, terms * (self.width * self.element.align))
-            with code.loop(0, terms) as k, code.loop(0, count) as q:
-                self.store(-self.read(source, k * stride + q, self.element), panel, k * self.width + q)
+        """Add the product of so many rows and all panels to so many columns of a target, tile by tile."""
+        with buffer.code.loop(0, columns, self.width) as column:
+            factors = *x, count - 1, self.at(panels, column * terms), terms
+            place, width = Place(self.at(target.pointer, column), target.stride), smaller(columns - column, self.width)
+            self.tile.run(buffer.code, factors, place, place, count, width, buffer)
 
     def solve_panel(self, code: Code, panel: Lanes, triangle: Lanes) -> None:
         """Replace the columns of a panel by the solution, a few at once: a lane is a row of the matrix."""

@@ -91,22 +91,10 @@ class RoutineOrderFields:
     """Bytes of signals and cotangents that a block of filters reads before the lanes of its sums are added up: they
     stay in the first cache.
     """
-    max_filters_of_sum_block: int = 8
-    """Filters of such a block, each with sums of its own for all taps."""
+    filters_of_filter_sums: int = 2
+    """Filters whose cotangents count in these bytes, if there are as many: about those of a block."""
     min_positions_of_filter_strip: int = 4
     """Rows of signals up to which a block that reads too much is not cut further: each has an end of its own."""
-    filter_sum_registers: int = 32
-    """Registers of the processor by which the filters of such a block are counted, whatever it has."""
-    products_per_cycle: float = 2.0
-    """Products of vectors that a core adds up in one cycle: of the estimates by which blocks of sums are
-    chosen, whose filters decide how much is added up before their lanes are.
-    """
-    reads_per_cycle: float = 2.0
-    """Vectors that a core reads in one cycle."""
-    cycles_of_dependent_sum: float = 4.0
-    """Cycles until a sum can be added to again."""
-    cycles_of_tap: float = 0.5
-    """Cycles of a tap of filters besides its products and reads."""
     max_phases_of_convolution: int = 16
     """Phases of the cotangents of signals, each with loops of its own: with more, products of matrices add them up."""
 

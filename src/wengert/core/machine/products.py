@@ -27,3 +27,9 @@ class ProductFields:
     """Bytes of the result that rows are added to before the next rows are read: a quarter of the first cache."""
     rows_of_mirrored_tile: int = 16
     """Rows and columns of a symmetric matrix that are mirrored together, so that both are in the first cache."""
+    products_per_cycle: float = 2.0
+    """Products of vectors that a core adds up in one cycle: of the estimates by which tiles are chosen."""
+    reads_per_cycle: float = 2.0
+    """Vectors that a core reads in one cycle."""
+    cycles_of_dependent_sum: float = 4.0
+    """Cycles until a sum can be added to again."""

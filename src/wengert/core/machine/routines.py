@@ -88,6 +88,10 @@ class RoutineFields:
     """Vectors of each of these channels: more have no registers left for factors."""
     max_vectors_of_one_channel: int = 8
     """Vectors of a block that has one channel."""
+    max_filters_of_sum_block: int = 8
+    """Filters of a block of their cotangents, each with sums of its own for all taps."""
+    cycles_of_tap: float = 0.5
+    """Cycles of a tap of filters besides its products and reads."""
     max_unrolled_taps: int = 12
     """Taps of filters that are written out one after the other; others are in loops, which compile faster."""
     max_unrolled_products_of_filter_row: int = 72

@@ -39,13 +39,13 @@ def backward_cut(node: Operation) -> Cut:
 def partial_elements(cut: Cut) -> int:
     """The elements of the sums of all pieces, if there are several for an attention."""
     g = cut.geometry
-    return 0 if cut.pieces == 1 else cut.units * g.keys * (g.size + g.width)
+    return 0 if cut.pieces == 1 else cut.parts.units * g.keys * (g.size + g.width)
 
 
 def backward_workspace(node: Operation) -> int:
     """The bytes of the buffers of all parts, and of the sums of pieces."""
     cut = backward_cut(node)
-    return (cut.elements + partial_elements(cut)) * Type(cut.geometry.kind).align
+    return cut.parts.nbytes + partial_elements(cut) * Type(cut.geometry.kind).align
 
 
 def write_pull(call: RoutineCall) -> None:
@@ -55,8 +55,8 @@ def write_pull(call: RoutineCall) -> None:
     assert workspace is not None
     targets = [result or workspace for result in call.results]
     if cut.pieces > 1:
-        targets[1] = writer.at(workspace, cut.elements)
-        targets[2] = writer.at(targets[1], cut.units * g.keys * g.size)
+        targets[1] = writer.at(workspace, cut.parts.elements)
+        targets[2] = writer.at(targets[1], cut.parts.units * g.keys * g.size)
     call.name = "derivative of attention"
     writer.run(targets, PRODUCTS * g.length * g.keys * max(g.size, g.width))
     for result, partials, size in zip(call.results[1:], targets[1:], (g.size, g.width), strict=True):

@@ -62,7 +62,7 @@ class BlockWriter(Elements):
         call.define_part(name, self.write)
         pointers = [*[operand.pointer for operand in call.operands], *results, call.workspace]
         work = self.geometry.members * operations // machine.current.multiplications_per_operation
-        call.run_on_all_cores(name, pointers, cut.units, cut.grain, work)
+        call.run_on_all_cores(name, pointers, cut.parts.units, cut.parts.grain, work)
 
     def write(self, code: Code) -> None:
         """All units of a part."""
@@ -70,8 +70,8 @@ class BlockWriter(Elements):
         operands, results = len(self.strides), len(self.wanted)
         pointers, begin, end = read_part(code, operands + results + 1)
         self.pointers, self.results, memory = pointers[:operands], pointers[operands:-1], pointers[-1]
-        part, _ = split_index(begin, cut.grain)
-        self.buffers = {name: self.at(memory, part * cut.room + start) for name, start in cut.starts.items()}
+        memory = cut.parts.buffer(memory, begin)
+        self.buffers = {name: self.at(memory, start) for name, start in cut.starts.items()}
         with code.loop(begin, end) as self.unit:
             self.number, piece = split_index(self.unit, cut.pieces)
             self.indices = split_index(self.number, *g.stack[1:])

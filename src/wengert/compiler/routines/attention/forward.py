@@ -10,7 +10,6 @@ from wengert.compiler.routines.attention.geometry import Cut, Geometry, queries
 from wengert.compiler.routines.call import RoutineCall
 from wengert.compiler.simd.complex_lanes import Variable
 from wengert.compiler.simd.lanes import Lanes, select
-from wengert.compiler.simd.types import Type
 from wengert.graph.ir import Operation
 
 INFINITY = float("inf")
@@ -25,8 +24,7 @@ def forward_cut(node: Operation) -> Cut:
 
 def forward_workspace(node: Operation) -> int:
     """The bytes of the buffers of all parts."""
-    cut = forward_cut(node)
-    return cut.elements * Type(cut.geometry.kind).align
+    return forward_cut(node).parts.nbytes
 
 
 def write_attention(call: RoutineCall) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from wengert.compiler.products.blocks import BlockProduct
+from wengert.compiler.routines.parts import Parts
 from wengert.compiler.simd.types import Type
 from wengert.core import machine
 from wengert.graph.ir import Node
@@ -80,18 +81,12 @@ class Cut:
         self.blocks = -(-g.query_blocks // min(pieces, g.query_blocks))
         """The blocks of a piece."""
         self.pieces = -(-g.query_blocks // self.blocks)
-        self.units = g.members * self.pieces
-        self.grain = -(-self.units // machine.current.parts_of_attention)
-        self.starts, self.room = {}, 0
+        self.starts, room = {}, 0
         grain = 64 // Type(g.kind).align  # arrays begin at multiples of 64 bytes
         for name, size in buffers.items():
-            self.starts[name] = self.room
-            self.room += -(-size // grain) * grain
-
-    @property
-    def elements(self) -> int:
-        """The elements of the buffers of all parts."""
-        return -(-self.units // self.grain) * self.room
+            self.starts[name] = room
+            room += -(-size // grain) * grain
+        self.parts = Parts(g.kind, g.members * self.pieces, machine.current.parts_of_attention, room)
 
 
 def strides_in_stack(shape: Sequence[int], strides: Sequence[int], ndim: int) -> tuple[int, ...]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
 
 from wengert.compiler.machine.target import cache_for_target, vector_lanes, vector_registers
 from wengert.compiler.routines.convolution.buffer import Buffer
 from wengert.compiler.routines.convolution.correlation import AxisPhase, Correlation
 from wengert.compiler.simd.types import Type
 from wengert.core import machine
+
+Block = TypeVar("Block")
 
 
 class RegisterBlock(NamedTuple):
@@ -31,6 +33,14 @@ def estimate_cycles(products: float, reads: float) -> float:
     now = machine.current
     longest = max(products / now.products_per_cycle, reads / now.reads_per_cycle, now.cycles_of_dependent_sum)
     return longest + now.cycles_of_tap
+
+
+def find_cheapest(blocks: Sequence[Block], cycles: Callable[[Block], float]) -> Block:
+    """The first block than which no other takes clearly less time: estimates are not exact."""
+    found = blocks[0]
+    for block in blocks[1:]:
+        found = block if cycles(block) < 0.98 * cycles(found) else found
+    return found
 
 
 class Cut(NamedTuple):
@@ -74,20 +84,22 @@ def cut_of(correlation: Correlation) -> Cut:
 
 def best_block(channels: int, rows: int, phase: tuple[AxisPhase, ...], lanes: int) -> RegisterBlock:
     """The block of the least estimated time, for a strip of so many rows."""
-    vectors, now = -(-phase[2].extent // lanes), machine.current
-    found, least = RegisterBlock(1, 1, 1), math.inf
-    for n in range(1, min(channels, now.max_channels_of_convolution_block) + 1):
-        most = now.max_vectors_of_convolution_block if n > 1 else now.max_vectors_of_one_channel
-        for v in range(1, min(vectors, now.max_vectors_of_convolution_block) + 1):
-            for r in range(1, min(rows, most // v) + 1):
-                block = RegisterBlock(n, r, v)
-                if n * r * v + r * v + 2 > vector_registers():  # with all of them in use, LLVM spills sums
-                    continue
-                along = vectors // v * block.cycles + (RegisterBlock(n, r, vectors % v).cycles if vectors % v else 0)
-                time = -(-channels // n) * -(-rows // r) * along
-                if time < 0.98 * least:
-                    found, least = block, time
-    return found
+    vectors, now = max(-(-phase[2].extent // lanes), 1), machine.current
+    most = lambda n: now.max_vectors_of_convolution_block if n > 1 else now.max_vectors_of_one_channel
+    blocks = [
+        RegisterBlock(n, r, v)
+        for n in range(1, min(channels, now.max_channels_of_convolution_block) + 1)
+        for v in range(1, min(vectors, now.max_vectors_of_convolution_block) + 1)
+        for r in range(1, min(rows, most(n) // v) + 1)
+        if n * r * v + r * v + 2 <= vector_registers()  # with all of them in use, LLVM spills sums
+    ]
+
+    def cycles(block: RegisterBlock) -> float:
+        rest = vectors % block.vectors
+        along = vectors // block.vectors * block.cycles + (block._replace(vectors=rest).cycles if rest else 0)
+        return -(-channels // block.channels) * -(-rows // block.rows) * along
+
+    return find_cheapest(blocks, cycles)
 
 
 def buffer_of(c: Correlation, axis: int, strip: int, lanes: int) -> Buffer:

@@ -109,11 +109,7 @@ class Correlation(NamedTuple):
     """
 
     name: str
-    kind: str
-    stack: int
-    is_source_shared: bool
-    batch: int
-    groups: int
+    geometry: Geometry
     source_channels: int
     target_channels: int
     source: Lengths
@@ -124,20 +120,34 @@ class Correlation(NamedTuple):
     axis_phases: tuple[tuple[AxisPhase, ...], ...]
 
     @property
+    def kind(self) -> str:
+        """The kind of the numbers."""
+        return self.geometry.kind
+
+    @property
+    def lots(self) -> int:
+        """The number of groups of channels of all elements of all batches."""
+        return self.geometry.stack * self.geometry.batch * self.geometry.groups
+
+    @property
     def phases(self) -> list[tuple[AxisPhase, ...]]:
         """One for each way to choose a phase of each axis."""
         return list(product(*self.axis_phases))
 
     @property
+    def shifts(self) -> list[list[int]]:
+        """The shifts of all taps along each axis, or zero."""
+        return [[tap.shift for phase in phases for tap in phase.taps] or [0] for phases in self.axis_phases]
+
+    @property
     def lowest(self) -> Lengths:
         """The smallest shift along each axis."""
-        return tuple([min([t.shift for p in phases for t in p.taps], default=0) for phases in self.axis_phases])
+        return tuple(map(min, self.shifts))
 
     @property
     def span(self) -> Lengths:
         """By how much the largest shift along each axis exceeds the smallest one."""
-        highest = [max([t.shift for p in phases for t in p.taps], default=0) for phases in self.axis_phases]
-        return tuple([high - low for high, low in zip(highest, self.lowest, strict=True)])
+        return tuple([max(shifts) - min(shifts) for shifts in self.shifts])
 
     @property
     def counts(self) -> Lengths:
@@ -148,8 +158,7 @@ class Correlation(NamedTuple):
     def products(self) -> int:
         """The number of multiplications."""
         sums = [sum([phase.extent * len(phase.taps) for phase in phases]) for phases in self.axis_phases]
-        pairs = self.stack * self.batch * self.groups * self.source_channels * self.target_channels
-        return pairs * math.prod(sums)
+        return self.lots * self.source_channels * self.target_channels * math.prod(sums)
 
 
 def result_sums(g: Geometry) -> Correlation:
@@ -159,22 +168,9 @@ def result_sums(g: Geometry) -> Correlation:
         (AxisPhase(0, count, tuple([Tap(r * d - before, r * offset) for r in range(size)])),)
         for count, size, d, before, offset in zip(g.positions, g.size, g.dilation, g.before, g.elements, strict=True)
     ]
-    return Correlation(
-        f"wengert.convolution.{g.name}",
-        g.kind,
-        g.stack,
-        g.is_shared[0],
-        g.batch,
-        g.groups,
-        g.channels,
-        g.filters,
-        g.lengths,
-        g.positions,
-        g.stride,
-        (1,) * AXES,
-        (g.filters * g.channels * element, g.channels * element, element),
-        tuple(phases),
-    )
+    strides = g.filters * g.channels * element, g.channels * element, element
+    source, target = (g.channels, g.filters), (g.lengths, g.positions)
+    return Correlation("results", g, *source, *target, g.stride, (1,) * AXES, strides, tuple(phases))
 
 
 def signal_sums(g: Geometry) -> Correlation:
@@ -190,19 +186,6 @@ def signal_sums(g: Geometry) -> Correlation:
             taps = [Tap((first + before - r * d) // s, r * offset) for r in reaching]
             found.append(AxisPhase(first, -(-(length - first) // s), tuple(taps)))
         phases.append(tuple(found))
-    return Correlation(
-        f"wengert.convolution.signals.{g.name}",
-        g.kind,
-        g.stack,
-        g.is_shared[0],
-        g.batch,
-        g.groups,
-        g.filters,
-        g.channels,
-        g.positions,
-        g.lengths,
-        (1,) * AXES,
-        g.stride,
-        (g.filters * g.channels * element, element, g.channels * element),
-        tuple(phases),
-    )
+    strides = g.filters * g.channels * element, element, g.channels * element
+    source, target = (g.filters, g.channels), (g.positions, g.lengths)
+    return Correlation("signals", g, *source, *target, (1,) * AXES, g.stride, strides, tuple(phases))

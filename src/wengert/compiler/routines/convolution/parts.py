@@ -2,73 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+from wengert.compiler.products.tile import Elements, smaller
 from wengert.compiler.routines.call import RoutineCall
-from wengert.compiler.simd.lanes import Code, Lanes
-from wengert.compiler.simd.types import I64, PTR, Type
+from wengert.compiler.routines.parts import Parts
+from wengert.compiler.simd.lanes import Code, Lanes, split_index
+from wengert.compiler.simd.types import I64, Type
 from wengert.compiler.threads.pool import read_part
 from wengert.core import machine
 
 
-class Parts:
-    """So many units of work, in parts of `grain` units with a buffer of `room` elements each."""
+class PartWriter(Elements):
+    """Writes the function of a part of a convolution, of two operands, with a buffer at `memory`.
 
-    def __init__(self, name: str, kind: str, lanes: int, count: int, room: int, products: int):
-        self.name, self.kind, self.lanes, self.count, self.room, self.products = (
-            name,
-            kind,
-            lanes,
-            count,
-            room,
-            products,
-        )
+    Units are `blocks` for each of some lots, which share what the buffer has; vectors have so many lanes.
+    """
 
-    @property
-    def grain(self) -> int:
-        """Parts are multiples of this."""
-        return -(-self.count // machine.current.parts_of_convolution)
+    name: str
+    parts: Parts
+    products: int
+    blocks: int
 
-    @property
-    def workspace(self) -> int:
-        """The bytes of all buffers."""
-        return -(-self.count // self.grain) * self.room * Type(self.kind).align
+    def __init__(self, kind: str, lanes: int):
+        super().__init__(kind)
+        self.lanes, self.vector = lanes, Type(kind, lanes)
 
+    def make_parts(self, lots: int, room: int) -> Parts:
+        """Parts of the blocks of all lots."""
+        return Parts(self.element.kind, lots * self.blocks, machine.current.parts_of_convolution, room)
 
-class PartWriter:
-    """Writes the function of a part: units from `begin` to `end`, of two operands, with a buffer at `memory`."""
+    def call(self, call: RoutineCall) -> None:
+        """Run all parts, on all cores if there is much to do."""
+        call.define_part(self.name, self.write)
+        source, factor = [operand.pointer for operand in call.operands]
+        workspace = call.workspace if call.workspace is not None else source
+        work = self.products // machine.current.products_per_operation
+        pointers = [source, factor, call.result, workspace]
+        call.run_on_all_cores(self.name, pointers, self.parts.units, self.parts.grain, work)
 
-    def __init__(self, code: Code, parts: Parts):
-        self.code = code
-        self.element, self.vector = Type(parts.kind), Type(parts.kind, parts.lanes)
-        (self.source, self.factor, self.target, workspace), self.begin, self.end = read_part(code, 4)
-        part = code.add(f"sdiv {self.begin.typed}, {parts.grain}", I64)
-        self.memory = code.offset(workspace, part * parts.room, self.element)
-        if parts.room:
-            code.clear(self.memory, parts.room * self.element.align)
-
-    def write(self) -> None:
+    def write(self, code: Code) -> None:
         """Add up the units of the part."""
+        self.code = code
+        (self.source, self.factor, self.target, workspace), self.begin, self.end = read_part(code, 4)
+        self.memory = self.parts.buffer(workspace, self.begin)
+        if self.parts.room:
+            code.clear(self.memory, self.parts.room * self.element.align)
+        self.write_units()
+
+    def write_units(self) -> None:
+        """Write all units."""
         raise NotImplementedError  # each class defines it
 
-    def table(self, name: str, numbers: Sequence[int]) -> Lanes:
-        """The address of constants."""
-        symbol, values = f'@"{name}"', ", ".join([f"i64 {n}" for n in numbers])
-        self.code.declarations[symbol] = f"{symbol} = private unnamed_addr constant [{len(numbers)} x i64] [{values}]"
-        return Lanes(self.code, symbol, PTR)
-
-
-def write_parts(call: RoutineCall, parts: Parts, writer: type[PartWriter]) -> None:
-    """Run all parts, on all cores if there is much to do."""
-    call.define_part(parts.name, lambda code: writer(code, parts).write())
-    source, factor = [operand.pointer for operand in call.operands]
-    workspace = call.workspace if call.workspace is not None else source
-    pointers = [source, factor, call.result, workspace]
-    work = parts.products // machine.current.products_per_operation
-    call.run_on_all_cores(parts.name, pointers, parts.count, parts.grain, work)
-
-
-def divide(number: Lanes, by: int) -> tuple[Lanes, Lanes]:
-    """The quotient and the remainder of an index."""
-    code = number.code
-    return code.add(f"sdiv {number.typed}, {by}", I64), code.add(f"srem {number.typed}, {by}", I64)
+    @contextmanager
+    def lots(self) -> Iterator[tuple[Lanes, Lanes, Lanes]]:
+        """A loop over the lots of a part: gives the number of a lot, and the bounds of its blocks."""
+        code = self.code
+        (first, _), (last, _) = [split_index(i, self.blocks) for i in (self.begin, self.end + (self.blocks - 1))]
+        with code.loop(first, last) as lot:
+            start = lot * self.blocks
+            low = code.intrinsic("smax", I64, self.begin - start, start.like(0))
+            yield lot, low, smaller(self.end - start, self.blocks)

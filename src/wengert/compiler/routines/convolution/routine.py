@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from wengert.compiler.forms.classify import is_immediate
 from wengert.compiler.forms.lowering import FLOATS, Routine
 from wengert.compiler.routines.convolution.correlation import AXES, Correlation, Geometry, result_sums, signal_sums
-from wengert.compiler.routines.convolution.filters import FilterParts, FilterWriter
-from wengert.compiler.routines.convolution.parts import write_parts
-from wengert.compiler.routines.convolution.sums import CorrelationParts, CorrelationWriter
+from wengert.compiler.routines.convolution.filters import FilterWriter
+from wengert.compiler.routines.convolution.parts import PartWriter
+from wengert.compiler.routines.convolution.sums import CorrelationWriter
 from wengert.core import machine
 from wengert.graph.ir import Operation
 
 
-def parts_of_results(node: Operation) -> CorrelationParts:
+def results_of(node: Operation) -> CorrelationWriter:
     """What the results of a convolution add up."""
     x, w = node.args
-    return CorrelationParts(result_sums(Geometry.of(node, x.shape, w.shape)))
+    return CorrelationWriter(result_sums(Geometry.of(node, x.shape, w.shape)))
 
 
-def signals_of(node: Operation) -> Correlation:
+def correlation_of_signals(node: Operation) -> Correlation:
     """What the cotangents of the signals of a convolution add up."""
     _, w = node.args
     return signal_sums(Geometry.of(node, node.shape, w.shape))
 
 
-def parts_of_filters(node: Operation) -> FilterParts:
+def filters_of(node: Operation) -> FilterWriter:
     """What the cotangents of the filters of a convolution add up."""
     x, _ = node.args
-    return FilterParts(Geometry.of(node, x.shape, node.shape))
+    return FilterWriter(Geometry.of(node, x.shape, node.shape))
 
 
 def can_add(node: Operation) -> bool:
@@ -53,21 +54,15 @@ def has_whole_stacks(x: Any, y: Any, ndim: int) -> bool:
 
 def can_add_signals(node: Operation) -> bool:
     """Whether phases are few."""
-    return can_add(node) and len(signals_of(node).phases) <= machine.current.max_phases_of_convolution
+    return can_add(node) and len(correlation_of_signals(node).phases) <= machine.current.max_phases_of_convolution
 
 
-RESULTS = Routine(
-    lambda call: write_parts(call, parts_of_results(call.node), CorrelationWriter),
-    can_add,
-    workspace=lambda node: parts_of_results(node).workspace,
-)
-SIGNALS = Routine(
-    lambda call: write_parts(call, CorrelationParts(signals_of(call.node)), CorrelationWriter),
-    can_add_signals,
-    workspace=lambda node: CorrelationParts(signals_of(node)).workspace,
-)
-FILTERS = Routine(
-    lambda call: write_parts(call, parts_of_filters(call.node), FilterWriter),
-    can_add,
-    workspace=lambda node: parts_of_filters(node).workspace,
-)
+def routine_of(writer: Callable[[Operation], PartWriter], can_write: Callable[[Operation], bool]) -> Routine:
+    """The routine of what a writer of parts writes."""
+    workspace = lambda node: writer(node).parts.nbytes
+    return Routine(lambda call: writer(call.node).call(call), can_write, workspace=workspace)
+
+
+RESULTS = routine_of(results_of, can_add)
+SIGNALS = routine_of(lambda node: CorrelationWriter(correlation_of_signals(node)), can_add_signals)
+FILTERS = routine_of(filters_of, can_add)

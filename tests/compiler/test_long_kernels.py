@@ -93,3 +93,20 @@ def test_the_garbage_collector_is_as_before_after_a_compilation(is_on, monkeypat
     finally:
         gc.enable()
     assert during == [False, False]
+
+
+def test_a_stack_of_rows_is_not_written_for_each_row(lengths):
+    """Rows of 36 elements are unrolled, but not where each element would choose between the operands of a stack."""
+
+    def chain(a):
+        state = a[0]
+        for i in range(1, 191, 3):
+            state = np.einsum("ab,bc,cd,da->ad", state, a[i], a[i + 1], a[i + 2]) * 0.3
+        return state.sum()
+
+    a = RNG.normal(size=(193, 6, 6))
+    value, slope = wg.compile(wg.value_and_grad(chain), unroll=True)(a)
+    expected = wg.value_and_grad(chain)(a)
+    np.testing.assert_allclose(value, expected[0], rtol=1e-9)
+    np.testing.assert_allclose(slope, expected[1], rtol=1e-9, atol=1e-12 * np.abs(expected[1]).max())
+    assert max(lengths) < 2000

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -17,8 +18,9 @@ import numpy as np
 from benchmarks.reports.figure import Figure
 
 MOST_GROWTH = 1.35
-"""The seconds per operation of the longest program over those of the one before it, half as long: 1 is linear, and 2 is
-quadratic. By a third, measurements on a machine with other work differ.
+"""The seconds per operation of the two longest programs over those of the one before, half as long: 1 is linear, and 2
+is quadratic. By a third, measurements on a machine with other work differ. The one that is longest alone may hide that
+shorter ones are written in another way: a limit ended that.
 """
 
 
@@ -236,7 +238,9 @@ def growth_figures(names: Sequence[str] = tuple(PROGRAMS), rounds: int = 2) -> l
             for size, (operations, seconds) in best.items():
                 title = f"{name} ({size}), {operations} operations: {seconds:.2f} s, each operation"
                 figures.append(Figure(title, seconds / operations, "s"))
-            (before, seconds_before), (operations, seconds) = [best[size] for size in sizes[-2:]]
-            growth = (seconds / operations) / (seconds_before / before)
-            figures.append(Figure(f"{name}: growth of the last one over the one before", growth, target=MOST_GROWTH))
+            costs = [seconds / operations for operations, seconds in (best[size] for size in sizes[-3:])]
+            growth = max(after / before for before, after in pairwise(costs))
+            figures.append(
+                Figure(f"{name}: most growth of the last two over the ones before", growth, target=MOST_GROWTH)
+            )
     return figures

@@ -31,6 +31,11 @@ GATHERS = [
     "np.stack([{v}[{s}], {v}[{t}]]).sum(axis=0)",
     "{v}[np.stack([{s}, {t}])].prod(axis=0)",
     "np.add.reduce(np.sin({v}[{s}]) * {v}[{t}], axis=0)",
+    "np.real(({v} + 0.5j * np.sin({v}))[{s}] * np.conj(({v} - 1j)[{t}]))",
+    "np.cumsum({v}[{s}], axis=0) * np.cumprod(1.0 + 0.1 * np.sin({v}[{t}]), axis=0)",
+    "np.stack([np.sin({v}[i]) * {v}[-i] for i in range({n})])",
+    "np.concatenate([{v}[i : i + 1] * (i + 0.5) for i in range({n})])[::-1]",
+    "np.stack([{v}[i] - {v}[0] for i in range({n})], axis=-1)",
 ]
 """Of an array, along its first axis."""
 
@@ -66,6 +71,13 @@ SCATTERS = [
     "at({v})[{s}].multiply(0.9)",
     "at(at({v} * 1.0)[{s}].add({v}[{s}] - {v}[{t}]))[{t}].add({v}[{t}] - {v}[{s}])",
     "np.sqrt(1.0 + at({v} * {v})[{s}].add({v}[{t}] ** 2))",
+    "at({v})[{s}].max({rows})",
+    "at(at({v} * 1.0)[{s}].min({v}[{t}]))[{t}].add({others})",
+    "at({v} * 1.0)[{s}].multiply(1.0 + 0.1 * np.sin({v}[{t}]))",
+    "at(np.tanh({v}))[{s}].divide(2.0 + np.sin({v}[{t}]))",
+    "np.exp(np.tanh({v}[{s}])) / at(wg.full({v}.shape, 0.5))[{t}].add(np.exp(np.tanh({v}[{s}])))[{t}]",
+    "{v}[{s}] - at({v} * 1.0)[{t}].max({v}[{s}])[{t}]",
+    "np.abs(at(wg.zeros({v}.shape, complex))[{s}].add({v}[{t}] * (1 + 2j)) + 3.0)",
 ]
 """Into an array, along its first axis; `rows` and `others` have the shape of the elements written."""
 
@@ -140,6 +152,12 @@ SIZED = [
     "np.pad(fit({v}, ({a}, {b})), 1)[1:, :-1] * 0.5 - np.pad(fit({v}, ({a}, {b})), 1)[:-1, 1:]",
     "np.roll(fit({v}, ({a}, {b})), 1, 0) - 2.0 * fit({v}, ({a}, {b})) + np.roll(fit({v}, ({a}, {b})), -1, 0)",
     "wg.special.log_softmax(fit({v}, ({a}, {b})), axis=-1)",
+    "np.linalg.solve(4.0 * np.eye(3) + np.tanh(fit({v}, ({d}, 3, 3))), fit({w}, ({d}, 3, 1)))",
+    "np.linalg.det(3.0 * np.eye(4) + np.tanh(fit({v}, ({d}, 4, 4)))) * 0.01",
+    "np.linalg.cholesky(np.eye(2) + fit({v}, ({d}, 2, 1)) * fit({v}, ({d}, 1, 2)))",
+    "np.einsum('aij,aj->ai', np.sin(fit({v}, ({d}, 3, 3))), fit({w}, ({d}, 3)))",
+    "np.cross(fit({v}, ({d}, 3)), np.cos(fit({w}, ({d}, 3))))",
+    "np.abs(np.fft.ifft(fit({v}, ({a}, {b})) * np.exp(0.5j * fit({w}, ({a}, 1))), axis=0)) + 1.0",
     "np.interp(within(fit({v}, ({d},)), 0.1, 1.9), [0.0, 1.0, 2.0], [1.0, -1.0, 0.5])",
 ]
 """Other operations, at sizes drawn at random."""

@@ -27,7 +27,7 @@ def slice_position(position: Position, x: Spec, key: Index) -> Position:
     """For keys of integers, slices, new axes and an ellipsis."""
     rest = list(position)
     found: list[Affine] = []
-    for part, n in zip(key.parts(len(x.shape)), _lengths(key, x.shape), strict=True):
+    for part, n in axes_of_parts(key, x.shape):
         if part is None:
             rest.pop(0)
         elif isinstance(part, slice):
@@ -38,10 +38,10 @@ def slice_position(position: Position, x: Spec, key: Index) -> Position:
     return tuple(found)
 
 
-def _lengths(key: Index, shape: tuple[int, ...]) -> list[int]:
-    """For each part of a key, the length of its axis; 0 for a new axis."""
+def axes_of_parts(key: Index, shape: tuple[int, ...]) -> list[tuple[Any, int]]:
+    """The parts of a key, each with the length of its axis; 0 for a new axis."""
     axes = iter(shape)
-    return [0 if part is None else next(axes) for part in key.parts(len(shape))]
+    return [(part, 0 if part is None else next(axes)) for part in key.parts(len(shape))]
 
 
 def position_in_slice(
@@ -54,7 +54,7 @@ def position_in_slice(
     guards: list[Guard] = []
     found: list[Affine] = []
     rest = iter(position)
-    for part, n in zip(key.parts(len(shape)), _lengths(key, shape), strict=True):
+    for part, n in axes_of_parts(key, shape):
         if part is None:
             found.append(ZERO)
             continue

@@ -102,6 +102,13 @@ def keeps_rows(node: Operation, rows: tuple[int, ...]) -> bool:
     )
 
 
+def asked_rows(node: Operation, rows: tuple[int, ...]) -> int:
+    """The reads of a choice between which the row decides, when code runs."""
+    position = loop_position(rows) + (ZERO,) * (node.ndim - len(rows))
+    reads = lowering_of(node, Choice).reads(position, *[a.spec for a in node.args], **node.params) or ()
+    return sum(any(guard.outcome is None for guard in read.guards) for read in reads)
+
+
 def shows_rows(view: Node, base: Node, rows: tuple[int, ...]) -> bool:
     """Whether all views between a value and the one behind it keep these rows; without rows, they may do anything."""
     while view is not base:

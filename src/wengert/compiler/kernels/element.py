@@ -88,21 +88,24 @@ class Elements(ElementSources):
         """The element of a node at a position: one lane if that does not depend on the vector's counter."""
         known = self.known
         stack = [(node, position)]
+        waiting: set[Element] = set()  # what is computed when all above it on the stack is known
         while stack:
             element = stack[-1]
             if element in known:
                 stack.pop()
                 continue
-            at_once = self.read_at_once(*element)
-            if at_once is not None:
-                known[element] = at_once
-                continue
-            missing = [e for e in self.needed(element) if e not in known]
-            if missing:
-                stack += missing
-            else:
-                known[element] = self.compute(*element)
-                stack.pop()
+            if element not in waiting:
+                at_once = self.read_at_once(*element)
+                if at_once is not None:
+                    known[element] = at_once
+                    continue
+                missing = [e for e in self.needed(element) if e not in known]
+                if missing:
+                    waiting.add(element)
+                    stack += missing
+                    continue
+            known[element] = self.compute(*element)
+            stack.pop()
         return known[node, position]
 
     def needed(self, element: Element) -> list[Element]:

@@ -8,6 +8,7 @@ value.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -166,13 +167,13 @@ def take_block(free: list[tuple[int, int]], end: int, size: int) -> int:
 
 def free_block(free: list[tuple[int, int]], offset: int, size: int) -> None:
     """Add a block to the free ones, merged with its neighbours."""
-    blocks: list[tuple[int, int]] = []
-    for start, length in sorted([*free, (offset, size)]):
-        if blocks and sum(blocks[-1]) == start:
-            blocks[-1] = (blocks[-1][0], blocks[-1][1] + length)
-        else:
-            blocks.append((start, length))
-    free[:] = blocks
+    i = bisect_left(free, (offset, size))
+    if i < len(free) and offset + size == free[i][0]:
+        size += free.pop(i)[1]
+    if i and sum(free[i - 1]) == offset:
+        i -= 1
+        offset, size = free[i][0], free.pop(i)[1] + size
+    free.insert(i, (offset, size))
 
 
 def address(code: Code, slot: Slot, is_fixed: bool = True) -> Lanes:

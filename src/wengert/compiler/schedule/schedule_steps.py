@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from wengert.compiler.forms.classify import COMPUTED, Form
@@ -61,49 +62,64 @@ class Kernel:
         return [*self.maps, *[r.args[0] for r in (*self.reductions, *self.sums)], *scattered]
 
 
+OUTSIDE = (Form.ROUTINE, Form.FALLBACK, Form.LOOP)
+"""Steps that are no kernels."""
+
+
 def order_steps(schedule: Schedule) -> list[Any]:
     """Kernels, routines and fallbacks, by stage."""
-    kernels: dict[Any, Kernel] = {}
-    others: list[tuple[int, Operation]] = []
     arrays = arrays_of_values(schedule)
+    kernels = make_folds(schedule, arrays)
+    place_maps(schedule, kernels, arrays)
+    others = [node for node in schedule.stored if schedule.forms[node] in OUTSIDE]
+    steps: list[tuple[int, int, Any]] = [(kernel.stage, 0, kernel) for kernel in kernels]
+    steps += [(schedule.stages[node], 1, node) for node in others]
+    steps.sort(key=lambda step: step[:2])
+    return [step[2] for step in steps]
+
+
+def make_folds(schedule: Schedule, arrays: Mapping[Node, int]) -> list[Kernel]:
+    """The kernels of scatters, and those of reductions along the same axes of one domain."""
+    kernels: list[Kernel] = []
+    folding: dict[Any, Kernel] = {}
     for node in schedule.stored:
-        form = schedule.forms[node]
-        if form in (Form.ROUTINE, Form.FALLBACK, Form.LOOP):
+        form, stage = schedule.forms[node], schedule.stages[node]
+        if form is Form.SCATTER:
             assert isinstance(node, Operation)
-            others.append((schedule.stages[node], node))
-        elif form is Form.SCATTER:
-            assert isinstance(node, Operation)
-            kernel = kernels[node] = Kernel(Written.by(node).shape, schedule.stages[node])
-            kernel.scatters = joined_scatters(schedule, node)
+            kernels.append(Kernel(Written.by(node).shape, stage))
+            kernels[-1].scatters = joined_scatters(schedule, node)
         elif form is Form.REDUCE:
             assert isinstance(node, Operation)
-            operand = node.args[0]
-            axes = schedule.reduced_axes(node)
-            key = (schedule.reading_domain(operand), schedule.stages[node], axes)
-            kernel = kernels.setdefault(key, Kernel(key[0], key[1], axes))
-            kernel.reductions.append(node)
-            kernel.arrays |= arrays[node]
+            key = schedule.reading_domain(node.args[0]), stage, schedule.reduced_axes(node)
+            home = folding.get(key)
+            if home is None or is_full(schedule, home):
+                home = folding[key] = Kernel(*key)
+                kernels.append(home)
+            home.reductions.append(node)
+            home.arrays |= arrays[node]
+    return kernels
+
+
+def place_maps(schedule: Schedule, kernels: list[Kernel], arrays: Mapping[Node, int]) -> None:
+    """Give each value that is stored element by element a kernel: one of these, or a new one."""
     alike: dict[tuple[tuple[int, ...], int], list[Kernel]] = {}
-    for kernel in kernels.values():
-        if kernel.scatter is None:
+    for kernel in kernels:
+        if kernel.scatter is None and not is_full(schedule, kernel):
             alike.setdefault((kernel.domain, kernel.stage), []).append(kernel)
     for node in schedule.stored:
-        form = schedule.forms[node]
-        if form in (Form.ROUTINE, Form.FALLBACK, Form.LOOP, Form.OUTPUT, Form.REDUCE, Form.SCATTER):
+        if schedule.forms[node] in (*OUTSIDE, Form.OUTPUT, Form.REDUCE, Form.SCATTER):
             continue
-        stage, domain = schedule.stages[node], schedule.domain(node)
-        candidates = alike.setdefault((domain, stage), [])
+        key = schedule.domain(node), schedule.stages[node]
+        candidates = alike.setdefault(key, [])
         home = next((k for k in candidates if schedule.is_tiny or can_join(k.arrays, arrays[node])), None)
         if home is None:
-            home = kernels[node] = Kernel(domain, stage)
+            home = Kernel(*key)
+            kernels.append(home)
             candidates.append(home)
         home.maps.append(node)
         home.arrays |= arrays[node]
-    steps: list[tuple[int, int, Any]] = [(k.stage, 0, k) for k in kernels.values()] + [
-        (s, 1, node) for s, node in others
-    ]
-    steps.sort(key=lambda step: step[:2])
-    return [step[2] for step in steps]
+        if is_full(schedule, home):
+            candidates.remove(home)
 
 
 def arrays_of_values(schedule: Schedule) -> dict[Node, int]:
@@ -120,6 +136,12 @@ def arrays_of_values(schedule: Schedule) -> dict[Node, int]:
                 is_before = a in schedule.stored and schedule.stages[a] < schedule.stages[node]
                 found[node] |= own[a] if is_before else found[a]
     return found
+
+
+def is_full(schedule: Schedule, kernel: Kernel) -> bool:
+    """Whether a kernel has as many values as one may have; a program without loops is one kernel."""
+    most = machine.current.max_values_of_loop
+    return len(kernel.maps) + len(kernel.reductions) >= most and not schedule.is_tiny
 
 
 def can_join(used: int, own: int) -> bool:

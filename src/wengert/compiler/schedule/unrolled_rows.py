@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from wengert.compiler.forms.classify import Form, form_of, scalar_operations
-from wengert.compiler.forms.short_rows import in_rows, is_outer_product, keeps_rows, values_at_ends
+from wengert.compiler.forms.short_rows import asked_rows, in_rows, is_outer_product, keeps_rows, values_at_ends
 from wengert.core import machine
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation
@@ -25,13 +25,17 @@ def can_unroll(graph: Graph, rows: tuple[int, ...], forms: Mapping[Node, Form]) 
     if not is_mixing or max(terms, default=0) > now.max_terms_of_row_reduction:
         return False
     per_row = sum(scalar_operations(node) // count for node in members if forms[node] is not Form.VIEW)
+    choices = [node for node in members if forms[node] is Form.CHOICE]
+    asked = per_row + sum([asked_rows(node, rows) * (node.size // count) for node in choices])
+    if asked > now.max_operations_of_unrolled_row:
+        return False  # a stack of rows: each element would ask for its own
     apart = read_apart(graph, rows)
     moved = sum(node.size // count for node in values_at_ends(graph, rows) if node.size > count and node not in apart)
     is_narrow = max([node.size // count for node in members], default=0) <= now.max_terms_of_mixing_reduction
     has_sums = max(terms, default=0) > now.max_unrolled_terms
     is_reduced = is_narrow and has_sums
     intensity = now.min_operations_per_narrow_row_element if is_reduced else now.min_operations_per_row_element
-    return intensity * moved <= per_row <= now.max_operations_of_unrolled_row
+    return intensity * moved <= per_row
 
 
 def read_apart(graph: Graph, rows: tuple[int, ...]) -> set[Node]:

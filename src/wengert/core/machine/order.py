@@ -269,6 +269,10 @@ class OrderFields(CostFields, DeviceOrderFields, RoutineOrderFields):
     """Large arrays that one loop reads and writes if its values have no operand in common: memory is fast for few
     streams.
     """
+    max_values_of_loop: int = 500
+    """Values that one loop stores and sums up: LLVM takes more than linear time for long functions. Twelve thousand in
+    one loop took twice as long to translate as in loops of 500.
+    """
     max_bytes_without_stream: int = 4096
     """Bytes of arrays that stay in the nearest cache, and are no streams."""
 

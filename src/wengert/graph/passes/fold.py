@@ -70,7 +70,7 @@ def is_empty(node: Operation) -> bool:
 
     An array with as many rows as a loop makes steps has a shape that only the run can tell, even if rows are empty.
     """
-    if node.spec.__class__ is not Spec or node.size or UNKNOWN in node.shape:
+    if 0 not in node.shape or node.spec.__class__ is not Spec or UNKNOWN in node.shape:
         return False
     return not is_a(node, gather, _scatter, _set_at, _add_at)
 

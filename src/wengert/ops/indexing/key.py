@@ -83,8 +83,13 @@ class Index:
     def parts(self, ndim: int) -> list:
         """One part for each axis of an array and each new axis: without an ellipsis, and complete."""
         given = list(self.key) if isinstance(self.key, tuple) else [self.key]
-        missing = [slice(None)] * (ndim - sum(p is not None and p is not Ellipsis for p in given))
-        at = next((i for i, p in enumerate(given) if p is Ellipsis), None)
+        at, count = None, 0
+        for i, part in enumerate(given):
+            if part is Ellipsis:
+                at = i
+            elif part is not None:
+                count += 1
+        missing = [slice(None)] * (ndim - count)
         return given + missing if at is None else given[:at] + missing + given[at + 1 :]
 
     def array_axes(self, ndim: int) -> list[int]:

@@ -58,9 +58,10 @@ def vector_product(x: Any, y: Any, may_stay: bool = False) -> Any:
     """A product of a matrix, or a stack of them, and a vector; None if it `may_stay` as it is and does."""
     *_, m, k = x.shape
     dtype = np.result_type(x.dtype, y.dtype)
-    if dtype.kind == "i" or m * k <= most_terms(dtype, x) or is_tall(m, k):
+    is_single = dtype.kind == "f" and x.ndim == 2
+    if dtype.kind == "i" or m * k <= most_terms(dtype, x) or is_tall(m, k, is_single):
         return write_out(x, y)
-    if is_tall(k, m) and is_matrix_transpose(x.node):
+    if is_tall(k, m, is_single) and (is_single or is_matrix_transpose(x.node)):
         return write_out(x, y, is_over_rows=True)
     if x.ndim > 2:
         return reshape(vector_product(reshape(x, (math.prod(x.shape[:-1]), k)), y), x.shape[:-1])
@@ -75,9 +76,10 @@ def product(x: Any, y: Any, may_stay: bool = False) -> Any:
     dtype = np.result_type(x.dtype, y.dtype)
     if not k:
         return np.zeros((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), m, n), dtype)
-    if dtype.kind == "i" or m * k * n <= most_terms(dtype, x, y) or is_tall(m, max(k, n)):
+    is_single = dtype.kind == "f" and x.ndim == y.ndim == 2
+    if dtype.kind == "i" or m * k * n <= most_terms(dtype, x, y) or is_tall(m, k, is_single, n):
         return write_out(x, y)
-    if is_tall(k, max(m, n)) and is_matrix_transpose(x.node):
+    if is_tall(k, m, is_single, n) and is_matrix_transpose(x.node):
         return write_out(x, y, is_over_rows=True)
     if y.ndim == 2 and x.ndim > 2:
         rows = reshape(x, (math.prod(x.shape[:-1]), k))
@@ -110,10 +112,15 @@ def most_terms(dtype: np.dtype, *operands: Any) -> int:
     return now.max_terms_of_fused_product if is_single else now.max_terms_of_fused_stacked_product
 
 
-def is_tall(rows: int, columns: int) -> bool:
-    """Whether products of matrices with so many rows and columns become multiplications and sums in any case."""
+def is_tall(rows: int, columns: int, is_single: bool, others: int = 1) -> bool:
+    """Whether a product with a tall matrix becomes multiplications and sums, in a loop that reads each row once.
+
+    The matrix has so many rows and columns, the other one so many `others`.
+    """
     now = machine.current
-    return columns <= now.max_columns_of_fused_tall_product and rows >= now.min_rows_of_fused_tall_product
+    is_narrow = is_single and columns * others <= now.max_products_of_narrow_row and 4 * columns <= rows
+    is_short = max(columns, others) <= now.max_columns_of_fused_tall_product
+    return (is_short or is_narrow) and rows >= now.min_rows_of_fused_tall_product
 
 
 @expansion(_einsum)

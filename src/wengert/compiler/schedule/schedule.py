@@ -25,13 +25,12 @@ from wengert.compiler.forms.short_rows import (
 )
 from wengert.compiler.forms.strides import Strides, layout_of
 from wengert.compiler.schedule.later_stages import delay_to_uses, store_late_uses
-from wengert.compiler.schedule.narrow_products import in_narrow_rows
 from wengert.compiler.schedule.pieces import find_pieces
 from wengert.compiler.schedule.product_sums import add_to_products
 from wengert.compiler.schedule.scatter_kernels import can_join, is_scattered_from_memory, join, store_parts
 from wengert.compiler.schedule.schedule_steps import Kernel, order_steps
 from wengert.compiler.schedule.stencils import count_reads
-from wengert.compiler.schedule.unrolled_rows import can_unroll
+from wengert.compiler.schedule.unrolled_rows import can_unroll, narrow_rows
 from wengert.compiler.schedule.written_elements import is_too_long, written_terms
 from wengert.core import machine
 from wengert.core.primitive import OUTPUT
@@ -137,10 +136,10 @@ class Schedule:
                 self.graph, self.columns = copy_by_columns(graph, rows)
                 self.forms = {node: forms.get(node) or form_of(node, rows) for node in self.graph.nodes}
                 return
-        narrow = in_narrow_rows(graph)
+        narrow = narrow_rows(graph, plain)
         if narrow is not None:
-            self.rows, self.graph = narrow
-            self.forms = {node: form_of(node, self.rows) for node in self.graph.nodes}
+            self.rows = narrow
+            self.forms = {node: form_of(node, self.rows) for node in graph.nodes}
             return
         self.graph = add_to_products(graph, plain, self.is_body)
         self.forms = {node: plain.get(node) or form_of(node, ()) for node in self.graph.nodes}

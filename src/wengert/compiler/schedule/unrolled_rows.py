@@ -8,8 +8,11 @@ from collections.abc import Mapping
 from wengert.compiler.forms.classify import Form, form_of, scalar_operations
 from wengert.compiler.forms.short_rows import asked_rows, in_rows, is_outer_product, keeps_rows, values_at_ends
 from wengert.core import machine
+from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Node, Operation
+from wengert.graph.ir import Node, Operation, is_a
+from wengert.ops.elementwise.arithmetic import multiply
+from wengert.ops.reductions.sums import _sum
 
 
 def can_unroll(graph: Graph, rows: tuple[int, ...], forms: Mapping[Node, Form]) -> bool:
@@ -61,3 +64,33 @@ def reduced_terms(node: Operation) -> int:
     """The number of elements that a reduction folds to one; those of a product of matrices do not count."""
     (operand,) = node.args
     return 0 if is_outer_product(operand) else operand.size // max(node.size, 1)
+
+
+def narrow_rows(graph: Graph, forms: Mapping[Node, Form]) -> tuple[int, ...] | None:
+    """The rows of tall, narrow matrices whose products are sums, if all rows in memory are short.
+
+    Where a program has two of them, such as `z = x @ w` and `x.T @ r`, and r is computed from z element by element,
+    each row is read once: z and r stay in registers.
+    """
+    now = machine.current
+    tall = {node.args[0].shape[0] for node in graph.operations if is_narrow_product(node)}
+    if len(tall) != 1:
+        return None
+    stored = [*graph.outputs]
+    for node in graph.operations:
+        if forms[node] in (Form.ROUTINE, Form.FALLBACK, Form.LOOP):
+            stored += [node, *[a for a in node.args if isinstance(a, Operation)]]
+    arrays = [node for node in stored if node.spec.__class__ is Spec and node.ndim > 1 and node.shape[0] in tall]
+    return (*tall,) if all(x.size <= now.max_elements_of_short_row * x.shape[0] for x in arrays) else None
+
+
+def is_narrow_product(node: Operation) -> bool:
+    """Whether this is a sum of products along the rows of a tall matrix or over them; one factor broadcasts."""
+    if not is_a(node, _sum):
+        return False
+    (terms,), now = node.args, machine.current
+    if not is_a(terms, multiply) or terms.ndim < 2 or terms.dtype.kind != "f":
+        return False
+    is_tall = terms.shape[0] >= now.min_rows_of_fused_tall_product
+    is_narrow = terms.shape[0] < terms.size <= now.max_products_of_narrow_row * terms.shape[0]
+    return is_tall and is_narrow and any(x.size < terms.size for x in terms.args)

@@ -217,10 +217,8 @@ class OrderFields(CostFields, DeviceOrderFields, RoutineOrderFields):
     max_bytes_added_to_product: int = 1 << 18
     """Bytes that a product begins with where a kernel could add them: it reads blocks, and memory is faster in order.
     """
-    min_rows_of_narrow_product: int = 64
-    """Rows of the shortest tall matrix whose products are sums in a loop over its rows."""
     max_products_of_narrow_row: int = 64
-    """Multiplications for one row of such a product, which are written out; BLAS is faster for more."""
+    """Multiplications for one row of a tall matrix up to which its products are sums in a loop over rows."""
     max_operations_of_unrolled_program: int = 400
     """Scalar operations of a program that is written out completely, without loops: a loop costs a call and a branch.
     """

@@ -231,8 +231,8 @@ class OrderFields(CostFields, DeviceOrderFields, RoutineOrderFields):
     max_operations_computed_again_beyond_cache: int = 48
     """The same for arrays beyond the cache: those of writing an element to memory and reading it again."""
     operations_of_storing: int = 12
-    """Scalar operations that take as long as writing an element to the cache and reading it again: what later loops need
-    of earlier ones over the same elements is stored, or computed again.
+    """Scalar operations that take as long as writing an element to the cache and reading it again: what later loops
+    need of earlier ones over the same elements is stored, or computed again.
     """
     operations_of_storing_beyond_cache: int = 16
     """The same for arrays beyond the cache: as long as one function (0.7 and 0.7 to 2.5 ns on one core, AVX-512). With

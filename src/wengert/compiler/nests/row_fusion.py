@@ -276,7 +276,8 @@ def is_plain(schedule: Schedule, step: Any) -> bool:
     """
     if not isinstance(step, Kernel) or isinstance(step, RowKernel) or step.scatters or 0 in step.domain:
         return False
-    if schedule.rows and (step.domain == schedule.rows or any(in_rows(node, schedule.rows) for node in step.roots)):
+    looped = [*step.maps, *[node.args[0] for node in step.reductions]]
+    if schedule.rows and (step.domain == schedule.rows or any(in_rows(node, schedule.rows) for node in looped)):
         return False
     return not any(node in schedule.pieces for node in step.maps)
 

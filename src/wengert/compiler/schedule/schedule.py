@@ -19,6 +19,7 @@ from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.forms.short_rows import (
     copy_by_columns,
     in_rows,
+    is_outer_product,
     keeps_rows,
     row_candidates,
     shows_rows,
@@ -114,6 +115,16 @@ class Schedule:
     def cheap_if_large(self) -> int:
         """The same for arrays that are not in the cache."""
         return machine.current.max_operations_computed_again_beyond_cache
+
+    @property
+    def storing(self) -> int:
+        """The scalar operations that take as long as writing an element and reading it again in a later loop."""
+        return machine.current.operations_of_storing
+
+    @property
+    def storing_if_large(self) -> int:
+        """The same for arrays that are not in the cache."""
+        return machine.current.operations_of_storing_beyond_cache
 
     # Forms and loops
 
@@ -422,12 +433,16 @@ class Schedule:
         return node.spec.__class__ is Spec and node.nbytes >= machine.current.min_bytes_beyond_cache
 
     def own_cost(self, node: Operation) -> int:
-        """The cost of one element, computed from values that are there."""
-        return operation_cost(node) + (written_terms(node) if self.forms[node] is Form.UNROLLED else 0)
+        """The cost of one element, computed from values that are there; products that are added up cost nothing."""
+        if self.forms[node] is Form.UNROLLED:
+            return written_terms(node)
+        users = self.consumers.get(node, ())
+        is_term = is_outer_product(node) and all(self.forms[user] is Form.UNROLLED for user in users)
+        return 0 if is_term else operation_cost(node)
 
     def cost_of_storing(self, node: Node) -> int:
-        """The scalar operations that take as long as writing an element of a value to memory and reading it again."""
-        return words_of(node) * (self.cheap_if_large if self.is_beyond_cache(node) else self.cheap)
+        """The scalar operations that take as long as storing an element of a value for later loops."""
+        return words_of(node) * (self.storing_if_large if self.is_beyond_cache(node) else self.storing)
 
     def cost_of_reading(self, node: Node) -> int:
         """The part of that for reading alone: memory is read before it is written, and then written."""
@@ -435,7 +450,8 @@ class Schedule:
 
     def is_cheap(self, node: Node) -> bool:
         """Whether it is cheaper to compute an element again than to store it."""
-        return self.costs[node] <= self.cost_of_storing(node)
+        most = self.cheap_if_large if self.is_beyond_cache(node) else self.cheap
+        return self.costs[node] <= words_of(node) * most
 
     # Operations
 

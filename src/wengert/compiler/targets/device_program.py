@@ -146,7 +146,7 @@ class LaunchedKernel(NamedTuple):
 class DeviceSchedule(Schedule):
     """A schedule for a GPU, on which memory is more expensive than arithmetic, and a library has plain products."""
 
-    cheap, cheap_if_large = 64, 200
+    cheap, cheap_if_large = storing, storing_if_large = 64, 200
 
     def join_products(self, graph: Graph, _forms: dict[Node, Form]) -> Graph:
         return graph

@@ -226,10 +226,15 @@ class OrderFields(CostFields, DeviceOrderFields, RoutineOrderFields):
     """Scalar operations of an element that several kernels compute, rather than that one stores it: those of writing it
     to the cache and reading it again.
     """
-    max_operations_computed_again_beyond_cache: int = 16
-    """The same for arrays beyond the cache: those of writing an element to memory and reading it again, which take as
-    long as one function (0.7 and 0.7 to 2.5 ns on one core, AVX-512; `benchmarks --fresh` took 1.0 to 2.0 of the time
-    with 48, and as long with 8 to 24).
+    max_operations_computed_again_beyond_cache: int = 48
+    """The same for arrays beyond the cache: those of writing an element to memory and reading it again."""
+    operations_of_storing: int = 12
+    """Scalar operations that take as long as writing an element to the cache and reading it again: what later loops
+    need of earlier ones over the same elements is stored, or computed again.
+    """
+    operations_of_storing_beyond_cache: int = 16
+    """The same for arrays beyond the cache: as long as one function (0.7 and 0.7 to 2.5 ns on one core, AVX-512). With
+    48, `benchmarks --fresh` took 1.0 to 2.0 of the time; with 8 to 24, as long.
     """
     min_bytes_beyond_cache: int = 1 << 20
     """Bytes of arrays that are not in the cache when the next kernel reads them."""

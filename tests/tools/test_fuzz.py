@@ -81,7 +81,7 @@ def test_it_finds_a_race_and_the_machine_that_has_it(monkeypatch):
         result="total(v1)",
         records=tuple(
             {"threads": count, "looks_before_sleep": 9}
-            | {"min_operations_per_thread": 1, "min_operations_to_wake": 1, "cycles_of_loop": 0}
+            | {"min_operations_per_thread": 1, "min_operations_to_wake": 1, "cycles_of_row_in_range": 0}
             for count in (1, 2)
         ),
     )

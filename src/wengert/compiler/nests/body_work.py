@@ -73,7 +73,8 @@ class Work(NamedTuple):
 class BodyWork(NamedTuple):
     """The operations and accesses of a body.
 
-    `guarded` are the conditions that choose what is read, by the axes on which they depend. `depth` is the longest
+    `guarded` are the conditions that choose what is read, by the axes on which they depend, and `chosen` the numbers of
+    such choices. `depth` is the longest
     chain of operations of which each waits for the one before it, `reused` the number of elements with several uses,
     by the axes on which they depend, and `elements` that of all in the text of the body.
     """
@@ -82,6 +83,7 @@ class BodyWork(NamedTuple):
     accesses: Sequence[Access]
     folds: Sequence[Work]
     guarded: Sequence[Work]
+    chosen: Sequence[tuple[Axes, int]]
     depth: int
     reused: Sequence[tuple[Axes, int]]
     elements: int
@@ -99,6 +101,7 @@ class BodyReader:
         self.nest, self.sources, self.forms = nest, nest.sources, nest.schedule.forms
         self.work: Counter[tuple[Axes, int, bool]] = Counter()
         self.guarded: Counter[tuple[Axes, int, bool]] = Counter()
+        self.chosen: Counter[Axes] = Counter()
         self.accesses: Counter[tuple[Stream, bool, bool]] = Counter()
         folds = (*nest.kernel.reductions, *nest.kernel.sums)
         self.products = {node.args[0] for node in folds if self.sources.factors(node)}  # added as they are computed
@@ -124,6 +127,7 @@ class BodyReader:
             [Access(*key, count, axes_of_stream(key[0])) for key, count in self.accesses.items()],
             list(fold_work(nest)),
             [Work(*key, count) for key, count in self.guarded.items()],
+            list(self.chosen.items()),
             max(depth.values(), default=0),
             list(Counter([axes_of(position) for (_, position), n in uses.items() if n > 1]).items()),
             len(found),
@@ -147,7 +151,8 @@ class BodyReader:
             cost = machine.current.operations_of_computed_index
         elif form is Form.CHOICE:
             reads = self.sources.reads(node, position)
-            within = axes.union(*[axes_of([g.value]) for read in reads for g in read.guards])
+            within = frozenset[int]().union(*[axes_of([g.value]) for read in reads for g in read.guards])
+            self.chosen[within] += len(reads) > 1
             self.guarded[within, lane_bytes(node), False] += sum(len(read.guards) + 1 for read in reads[:-1])
         elif form is Form.UNROLLED:
             cost = max(len(operands) // (1 if self.sources.factors(node) is None else 2) - 1, 0)

@@ -108,15 +108,16 @@ class Candidates:
         self.far = streams if sum(s.array.nbytes for s in streams) > machine.bytes_of_nearest_cache else []
         self.known: dict[tuple[Loop, ...], float] = {}  # the seconds of bytes
 
-    def cost(self, decisions: Sequence[Decision], threads: int = 2) -> Cost:
-        """The cost at decisions, on so many threads if they share the nest."""
-        return Cost() if 0 in self.nest.domain else LoopCost(self, decisions).find(threads)
+    def cost(self, decisions: Sequence[Decision], threads: int = 2, has_guards: bool = True) -> Cost:
+        """The cost at decisions, on so many threads if they share the nest; without guards, that of the interior."""
+        return Cost() if 0 in self.nest.domain else LoopCost(self, decisions, has_guards).find(threads)
 
 
 class LoopCost:
     """The cost of the loops of one nest: how often each part of the body runs, and what it takes."""
 
-    def __init__(self, candidates: Candidates, decisions: Sequence[Decision]):
+    def __init__(self, candidates: Candidates, decisions: Sequence[Decision], has_guards: bool):
+        self.has_guards = has_guards
         self.candidates, self.nest, self.machine = candidates, candidates.nest, candidates.machine
         self.body, self.decisions = self.nest.body_work, {d.kind: d for d in decisions}
         lanes, tile, block = [self.decisions.get(kind) for kind in ("lanes", "tile", "block")]
@@ -159,6 +160,7 @@ class LoopCost:
             else:
                 alone = self.cycles_of_each_thread(instructions)
                 found[0] = (alone + (instructions - alone) * share) * cycle
+                found[2] *= share if self.has_rows else 1.0  # other rows are not read
         overlap = 1.0 - now.percent_not_overlapped / 100
         return Cost(found[0], found[1], found[2], found[3], handed, self.count_text(), overlap)
 
@@ -227,7 +229,10 @@ class LoopCost:
         if stride == stream.size:
             return one * vectors
         single = lanes * now.cycles_of_lane * (2 if stream.array.dtype.kind == "c" else 1)
-        if self.axis in stream.within or access.is_written or stride > now.max_elements_of_transposed_row * stream.size:
+        is_near = stride <= now.max_elements_of_transposed_row * stream.size
+        if access.is_written:
+            is_near = stride == access.elements * stream.size  # pieces are exchanged, and written as vectors
+        if self.axis in stream.within or not is_near:
             return single
         columns = max(vector_bytes() // stream.size // access.elements, 1) if stride > vector_bytes() else 1
         return min(single, vectors * columns * now.cycles_of_near_column)  # a block of columns is read and exchanged
@@ -243,11 +248,11 @@ class LoopCost:
 
     def cycles_of_guards(self) -> float:
         """Conditions that choose what is read; those along the lanes choose an element for each of them."""
-        if not self.body.guarded:
+        if not (self.has_guards and self.body.guarded):
             return 0.0
-        now, share = self.machine, 1.0 - self.share_without_guards()
-        lanes = [self.count(work.axes) * self.lanes for work in self.body.guarded if self.axis in work.axes]
-        return share * (sum(map(self.cycles_of_work, self.body.guarded)) + now.cycles_of_lane * sum(lanes))
+        lanes = [self.steps * self.lanes * n for axes, n in self.body.chosen if self.axis in axes]
+        cycles = sum(map(self.cycles_of_work, self.body.guarded)) + self.machine.cycles_of_chosen_lane * sum(lanes)
+        return cycles * (1.0 - self.share_without_guards())
 
     def share_without_guards(self) -> float:
         """The share of the elements that bodies without guards compute."""
@@ -306,8 +311,10 @@ class LoopCost:
             runs *= loop.steps
             total += 0.0 if loop.is_text else runs * now.cycles_of_step
         total += self.cycles_of_bodies()
-        if "ranges" in self.decisions and self.has_rows:  # a row is in the range, or not: half of that is expected
-            total += now.cycles_of_loop / 2 * len(self.nest.kernel.scatters) * self.rows
+        if self.has_rows and self.axis is not None and self.nest.domain[self.axis] % self.lanes:
+            total += now.cycles_of_stored_sum * self.rows  # the last vector reads what the one before it wrote
+        if "ranges" in self.decisions and self.has_rows:
+            total += now.cycles_of_row_in_range * len(self.nest.kernel.scatters) * self.rows
         if self.axis in self.nest.axes and self.lanes > 1:
             kept = math.prod([n for i, n in enumerate(self.nest.domain) if i not in self.nest.axes])
             total += 2 * kept * now.cycles_of_operation * math.log2(self.lanes)  # exchanges and additions
@@ -323,8 +330,15 @@ class LoopCost:
         if stages is not None:
             count = len(find_stages(self.nest, stages.axis))
             return self.cycles_around(stages.amount) * count * self.steps / stages.amount
-        parts = 2 * segments.amount if segments is not None else 1 if overlap is not None else 0
-        return parts * self.machine.cycles_of_loop * self.steps / self.loops[-1].steps if parts else 0.0
+        if segments is None and overlap is None:
+            return 0.0
+        if segments is not None:
+            whole = len(Borders(self.nest, segments.axis, self.lanes).segments) == 1
+            parts = 0 if whole else 2 * segments.amount
+        else:
+            parts = 1
+        steps = self.loops[-1].steps
+        return parts * self.cycles_around(steps) * self.steps / steps
 
     # Memory and text
 

@@ -56,19 +56,18 @@ def decide(nest: Nest, machine: Machine) -> list[Decision]:
 
 def choose_all(nest: Nest, machine: Machine) -> list[Choice]:
     """The choices of all kinds, one after the other; the last one has all decisions."""
-    candidates, first = Candidates(nest, machine), tuple(given(nest))
-    found = Trial(first, candidates.cost(first))
-    choices = [Choice(found, None)]
+    candidates, found = Candidates(nest, machine), tuple(given(nest))
+    choices = [Choice(Trial(found, candidates.cost(found)), None)]
     if 0 in nest.domain:
         return choices
+    has_bodies = bool(nest.breaks) and nest.body_work.elements <= machine.max_elements_of_segmented_body
     for propose in CHOICES:
-        trials = [found]
-        for decisions in propose(nest, machine, found.decisions):
-            if is_legal(nest, found.decisions, decisions):
-                tried = (*found.decisions, *decisions)
-                trials.append(Trial(tried, candidates.cost(tried)))
-        found, *others = sorted(trials, key=lambda trial: price(trial.cost, machine))
-        choices.append(Choice(found, next(iter(others), None)))
+        has_guards = not has_bodies or propose in (propose_bodies, propose_stages)  # before, the interior counts
+        tried = [(), *[more for more in propose(nest, machine, found) if is_legal(nest, found, more)]]
+        trials = [Trial((*found, *more), candidates.cost((*found, *more), has_guards=has_guards)) for more in tried]
+        best, *others = sorted(trials, key=lambda trial: price(trial.cost, machine))
+        found = best.decisions
+        choices.append(Choice(best, next(iter(others), None)))
     return choices
 
 
@@ -166,7 +165,7 @@ def propose_bodies(nest: Nest, machine: Machine, others: Sequence[Decision]) -> 
     if lanes is None or not nest.breaks or nest.body_work.elements > machine.max_elements_of_segmented_body:
         return
     borders = Borders(nest, lanes.axis, lanes.amount)
-    if len(borders.segments) <= machine.max_segments_with_bodies:
+    if len(borders.segments) - len(borders.gaps) <= machine.max_segments_with_bodies:
         yield (Decision("overlap", lanes.axis),)
     long = len(borders.whole_vectors(1))
     yield from [

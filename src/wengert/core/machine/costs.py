@@ -24,12 +24,17 @@ class LoopCostFields:
     """Cycles of a vector that is read from the nearest cache (`benchmarks/peaks.py`)."""
     cycles_of_store: float = 1.0
     """Cycles of a vector that is written to the nearest cache (`benchmarks/peaks.py`)."""
-    cycles_of_near_column: float = 3.0
+    cycles_of_near_column: float = 1.5
     """Cycles of a vector of elements that are a few elements apart: vectors that are read and exchanged."""
     cycles_of_lane: float = 1.5
     """Cycles of a lane that is read or written by itself, with its address (`benchmarks/index_rates.py`)."""
+    cycles_of_chosen_lane: float = 4.0
+    """Cycles of a lane whose element a guard chooses: its index is computed, and it is read by itself."""
     cycles_of_updated_lane: float = 4.0
     """Cycles of a lane that is added to an element at a computed index, through the stack."""
+    cycles_of_row_in_range: float = 4.0
+    """Cycles of asking whether a row of a scatter is in the range of a thread, with a branch that is often unexpected.
+    """
     operations_of_computed_index: int = 2
     """Scalar operations of the address of an element at a computed index."""
     cycles_of_step: float = 1.0

@@ -12,6 +12,7 @@ import pytest
 from tests.fresh_python import run_python
 
 import wengert as wg
+from wengert.compiler.nests.policy import decide
 from wengert.compiler.threads import pool as threads
 
 RNG = np.random.default_rng(0)
@@ -189,3 +190,13 @@ def test_reads_stay_inside_of_arrays():
     code = GUARDED.format(path=[p for p in sys.path if p])
     done = run_python(code, check=False)
     assert done.stdout == "inside\n", done.stderr
+
+
+@pytest.mark.parametrize("kinds", [(), ("lanes",), ("segments", "overlap")], ids=str)
+def test_what_a_choice_ignores_is_read_inside_of_the_array_at_computed_indices_too(kinds):
+    """Rows beyond the first three are zeros, whatever the loop does at their borders: they are not read."""
+    rng = np.random.default_rng(0)
+    x, places = rng.normal(size=(3, 40)), rng.integers(0, 40, 300)
+    policy = lambda nest, machine: [d for d in decide(nest, machine) if d.kind not in kinds]
+    f = lambda x: wg.zeros((1_000_000 // 300, 300)).at[:3].set(np.exp(x)[:, places])
+    np.testing.assert_allclose(wg.compile(f, decide=policy)(x), f(x), rtol=1e-12)

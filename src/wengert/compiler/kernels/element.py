@@ -388,7 +388,9 @@ class Elements(ElementSources):
         type = Type.from_dtype(source.dtype).in_memory
         base, affine, _, is_overwritten = self.find_source(source, affine)
         if start is None or start.type.lanes == 1:
-            base = base if start is None else self.offset_base(base, start, type, indexed.step)
+            leaves = any(axis.affine is not None and self.may_leave(axis.affine, axis.extent) for axis in indexed.axes)
+            step = 1 if leaves else indexed.step
+            base = base if start is None else self.offset_base(base, start, type, step)
             value = self.read_memory(base, affine, type, is_overwritten)
         else:
             index = start if affine == ZERO else self.sum(start, self.evaluate(affine, True))
@@ -400,14 +402,28 @@ class Elements(ElementSources):
         return self.code.offset(base, start, type)
 
     def computed_index(self, arrays: Sequence[Node], indexed: IndexedPosition) -> tuple[Lanes | None, Affine]:
-        """The index of an element in memory: the part that arrays give, and the rest."""
+        """The index of an element in memory: the part that arrays give, and the rest.
+
+        Where a choice will ignore the element, an affine index may be outside of the array: zero takes its place.
+        """
         elements, stride = iter(reversed(self.index_elements(arrays, indexed))), 1
         total: Lanes | None = None
+        inside = []
         for axis in reversed(indexed.axes):
             if axis.operand is not None:
                 total = self.add_index(total, self.index_along(next(elements), axis.extent), stride)
+            elif axis.affine is not None and self.may_leave(axis.affine, axis.extent):
+                index = self.evaluate(axis.affine, True)
+                index = select((index >= 0) & (index < axis.extent), index, index.like(0))
+                total = self.add_index(total, index, stride)
+                axis = axis._replace(affine=ZERO)
+            inside.append(axis)
             stride *= axis.extent
-        return total, indexed.affine_part
+        return total, IndexedPosition(inside[::-1], indexed.in_arrays).affine_part
+
+    def may_leave(self, index: Affine, extent: int) -> bool:
+        """Whether an index may be outside of an array, where a choice ignores what it reads."""
+        return not index.is_within(extent)
 
     def add_index(self, total: Lanes | None, index: Lanes, stride: int) -> Lanes:
         """The index in memory so far, and a number of strides."""

@@ -34,9 +34,10 @@ from wengert.core import machine
 class KernelText(NamedTuple):
     """The LLVM text of a kernel.
 
-    Its outermost loop runs to `extent` in steps of `grain`, and threads may share it if it `is_shared`; `work` is its
-    cost, in the time of scalar operations. `combine` folds the results of its pieces. One that `has_few_passes` has
-    functions of small matrices, written out, or stages, or is long.
+    Its outermost loop runs to `extent` in steps of `grain`, and threads may share it if it `is_shared`; `work` is the
+    number of its scalar operations, or of those that take as long as its cost if it is shared. `combine` folds the
+    results of its pieces. One that `has_few_passes` has functions of small matrices, written out, or stages, or is
+    long.
     """
 
     name: str
@@ -131,7 +132,7 @@ class KernelWriter(KernelLoops):
         is_inline, plan = self.schedule.is_inline, self.plan
         has_few_passes = bool(plan.matrices) or self.stages is not None or is_long(self.code)
         text = kernel_function(self.name, self.code, is_inline, has_few_passes)
-        work = operations_in(plan.cost.seconds, machine.current)
+        work = operations_in(plan.cost.seconds, machine.current) if plan.is_shared else plan.work
         return KernelText(
             self.name, text, *plan.parts, work, plan.is_shared, combine, self.code, is_inline, has_few_passes
         )

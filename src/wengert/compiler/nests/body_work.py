@@ -13,7 +13,6 @@ from wengert.compiler.forms.affine import Affine, Position
 from wengert.compiler.forms.classify import Form, is_immediate, operation_cost
 from wengert.compiler.forms.gather import IndexedPosition, Written
 from wengert.compiler.forms.lowering import Reduction, lowering_of
-from wengert.compiler.nests.body_stages import find_sources
 from wengert.compiler.nests.element_sources import Element
 from wengert.core import machine
 from wengert.graph.ir import Node, Operation
@@ -109,7 +108,7 @@ class BodyReader:
     def read(self) -> BodyWork:
         """Count all elements, each after those that it is computed from."""
         nest, depth, uses = self.nest, dict[Element, int](), Counter[Element]()
-        found = find_sources(nest.scattered_elements() or nest.root_elements(), self.sources)
+        found = nest.traced_elements
         for element, operands in found.items():
             uses.update(set(operands))
             cost = self.count_element(*element, operands)

@@ -71,7 +71,7 @@ def find_breaks(nest: Nest) -> dict[int, set[int]]:
     forms, found = nest.schedule.forms, dict[int, set[int]]()
     if not any(forms[node] is Form.CHOICE for node in nest.computed_nodes):
         return found
-    for node, position in nest.requested_elements():
+    for node, position in nest.traced_elements:
         if forms[node] is Form.CHOICE and not nest.sources.is_stored(node):
             assert isinstance(node, Operation)
             for read in nest.sources.reads(node, position):

@@ -107,6 +107,20 @@ class Candidates:
         streams = [s for s in streams if s.array not in near and s.array.nbytes > machine.cache_line_bytes]
         self.far = streams if sum(s.array.nbytes for s in streams) > machine.bytes_of_nearest_cache else []
         self.known: dict[tuple[Loop, ...], float] = {}  # the seconds of bytes
+        self.stage_counts: dict[int, int] = {}
+        self.known_borders: dict[tuple[int, int], Borders] = {}
+
+    def count_stages(self, axis: int) -> int:
+        """The number of stages of a body with lanes along an axis."""
+        if axis not in self.stage_counts:
+            self.stage_counts[axis] = len(find_stages(self.nest, axis))
+        return self.stage_counts[axis]
+
+    def borders(self, axis: int, lanes: int) -> Borders:
+        """The borders along an axis with so many lanes."""
+        if (axis, lanes) not in self.known_borders:
+            self.known_borders[axis, lanes] = Borders(self.nest, axis, lanes)
+        return self.known_borders[axis, lanes]
 
     def cost(self, decisions: Sequence[Decision], threads: int = 2, has_guards: bool = True) -> Cost:
         """The cost at decisions, on so many threads if they share the nest; without guards, that of the interior."""
@@ -259,7 +273,7 @@ class LoopCost:
         bodies = self.decisions.get("segments") or self.decisions.get("overlap")
         if bodies is None:
             return 0.0
-        borders = Borders(self.nest, bodies.axis, self.lanes)
+        borders = self.candidates.borders(bodies.axis, self.lanes)
         interior = borders.overlapping() if bodies.kind == "overlap" else borders.interior(bodies.amount)
         if interior is None:
             return 0.0
@@ -272,7 +286,7 @@ class LoopCost:
         if bodies is None:
             return 0
         outside = math.prod([loop.steps for loop in self.loops if loop.axis != bodies.axis])
-        return outside * sum(map(len, Borders(self.nest, bodies.axis, self.lanes).gaps))
+        return outside * sum(map(len, self.candidates.borders(bodies.axis, self.lanes).gaps))
 
     def cycles_of_each_thread(self, instructions: float) -> float:
         """What each thread does where they share the result of a scatter: all indices, and all values without rows."""
@@ -291,7 +305,7 @@ class LoopCost:
         within = instructions / steps / now.cycles_of_long_operation  # operations of one run of the body
         stages = self.decisions.get("stages")
         if stages is not None:
-            count = len(find_stages(nest, stages.axis))
+            count = self.candidates.count_stages(stages.axis)
             steps, within, depth = steps * count, within / count, depth / count
         found = steps * depth * now.cycles_of_chained_operation * within / now.operations_ahead
         if nest.kernel.reductions and nest.axes:
@@ -328,12 +342,12 @@ class LoopCost:
         """The loops of stages, and those of the parts between borders."""
         stages, segments, overlap = [self.decisions.get(kind) for kind in ("stages", "segments", "overlap")]
         if stages is not None:
-            count = len(find_stages(self.nest, stages.axis))
+            count = self.candidates.count_stages(stages.axis)
             return self.cycles_around(stages.amount) * count * self.steps / stages.amount
         if segments is None and overlap is None:
             return 0.0
         if segments is not None:
-            whole = len(Borders(self.nest, segments.axis, self.lanes).segments) == 1
+            whole = len(self.candidates.borders(segments.axis, self.lanes).segments) == 1
             parts = 0 if whole else 2 * segments.amount
         else:
             parts = 1
@@ -356,7 +370,7 @@ class LoopCost:
         if segments is not None:
             bodies = 1 + segments.amount
         elif overlap is not None:
-            borders = Borders(self.nest, overlap.axis, self.lanes)
+            borders = self.candidates.borders(overlap.axis, self.lanes)
             bodies = (2 if borders.ranges else 1) * (len(borders.segments) - len(borders.gaps) + bool(borders.gaps))
         elif "stages" in self.decisions:
             bodies = 2

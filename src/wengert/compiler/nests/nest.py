@@ -21,6 +21,7 @@ from wengert.compiler.forms.classify import Form, operation_cost
 from wengert.compiler.forms.gather import Written
 from wengert.compiler.forms.lowering import MatrixFunction, lowering_of
 from wengert.compiler.machine.target import sum_lanes
+from wengert.compiler.nests.body_stages import find_sources
 from wengert.compiler.nests.body_work import BodyWork, find_body_work
 from wengert.compiler.nests.borders import find_breaks
 from wengert.compiler.nests.element_sources import Element, ElementSources
@@ -139,12 +140,17 @@ class Nest:
 
     # Accesses
 
+    @cached_property
+    def traced_elements(self) -> dict[Element, list[Element]]:
+        """The elements of the body, before anything is decided, each after those that it is computed from."""
+        return find_sources(self.scattered_elements() or self.root_elements(), self.sources)
+
     def memory_indices(self) -> list[Affine]:
         """The indices at which the body reads and writes memory."""
         found = []
         for node in self.kernel.maps:
             found.append(self.sources.memory_index(node, next(iter(self.stored_positions(node)))))
-        reads = [element for element in self.requested_elements() if self.sources.is_stored(element[0])]
+        reads = [element for element in self.traced_elements if self.sources.is_stored(element[0])]
         return found + [self.sources.memory_index(node, position) for node, position in reads]
 
     @cached_property

@@ -116,7 +116,7 @@ def has_row_sums(nest: Nest) -> bool:
     summed = {x for x in nodes if isinstance(x, Operation) and sources.factors(x) is not None}
     return bool(summed) and any(
         node in summed and find_factor_rows(sources, sources.sources(node, position)) is not None
-        for node, position in nest.requested_elements()
+        for node, position in nest.traced_elements
     )
 
 

@@ -1,8 +1,8 @@
 """The policy: which of the legal decisions a nest has. It knows no operation by name, and no workload.
 
 Kinds are decided one after the other, in the order of `CHOICES`. For each, a bounded number of decisions is proposed,
-beside none; of those that are legal, the one with the least cost is taken, and the earlier one of two that cost the
-same. So the same nest on the same machine always has the same decisions.
+beside none; of those that are legal, the one with the least cost is taken, and the earlier one of two that cost about
+the same. So the same nest on the same machine always has the same decisions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from wengert.compiler.machine.target import vector_lanes, vector_registers
 from wengert.compiler.nests.borders import Borders
-from wengert.compiler.nests.cost import Candidates, Cost
+from wengert.compiler.nests.cost import Candidates, Cost, seconds_of_hand_over
 from wengert.compiler.nests.decisions import Decision, Policy, find
 from wengert.compiler.nests.legality import (
     given,
@@ -56,19 +56,34 @@ def decide(nest: Nest, machine: Machine) -> list[Decision]:
 
 def choose_all(nest: Nest, machine: Machine) -> list[Choice]:
     """The choices of all kinds, one after the other; the last one has all decisions."""
-    candidates, found = Candidates(nest, machine), tuple(given(nest))
-    choices = [Choice(Trial(found, candidates.cost(found)), None)]
+    candidates, first = Candidates(nest, machine), tuple(given(nest))
+    best = Trial(first, candidates.cost(first))
+    choices = [Choice(best, None)]
     if 0 in nest.domain:
         return choices
     has_bodies = bool(nest.breaks) and nest.body_work.elements <= machine.max_elements_of_segmented_body
     for propose in CHOICES:
+        if propose is propose_threads and best.cost.seconds <= seconds_of_hand_over(machine):
+            continue
         has_guards = not has_bodies or propose in (propose_bodies, propose_stages)  # before, the interior counts
-        tried = [(), *[more for more in propose(nest, machine, found) if is_legal(nest, found, more)]]
-        trials = [Trial((*found, *more), candidates.cost((*found, *more), has_guards=has_guards)) for more in tried]
-        best, *others = sorted(trials, key=lambda trial: price(trial.cost, machine))
         found = best.decisions
-        choices.append(Choice(best, next(iter(others), None)))
+        tried = [(*found, *more) for more in propose(nest, machine, found) if is_legal(nest, found, more)]
+        if tried:
+            trials = [Trial(x, candidates.cost(x, has_guards=has_guards)) for x in (found, *tried)]
+            choices.append(choose_cheapest(trials, machine))
+            best = choices[-1].taken
     return choices
+
+
+def choose_cheapest(trials: Sequence[Trial], machine: Machine) -> Choice:
+    """The cheapest of several trials, of which one that costs a little less than an earlier one does not count."""
+    prices = [price(trial.cost, machine) for trial in trials]
+    taken = 0
+    for k, found in enumerate(prices):
+        if 100 * found < (100 - machine.percent_gained_by_decision) * prices[taken]:
+            taken = k
+    others = [k for k in range(len(trials)) if k != taken]
+    return Choice(trials[taken], trials[min(others, key=lambda k: prices[k])])
 
 
 def price(found: Cost, machine: Machine) -> float:
@@ -126,7 +141,7 @@ def propose_sums(nest: Nest, machine: Machine, others: Sequence[Decision]) -> Pr
     if axes and nest.order.accumulators == 1:
         width = 1 if lanes is None else max(lanes.amount // vector_lanes(nest.widest), 1)
         most = vector_registers() // (2 * width * sum(work.operations for work in nest.body_work.folds))
-        yield from [(Decision("tile", axes[-1], n),) for n in (2, 3, 4, 6, 8) if n <= min(most, nest.domain[axes[-1]])]
+        yield from [(Decision("tile", axes[-1], n),) for n in (2, 4, 8) if n <= min(most, nest.domain[axes[-1]])]
     if lanes is not None and lanes.axis not in nest.axes:
         columns = math.prod([nest.domain[i] for i in kept_axes(nest, others)])
         nbytes = sum(node.nbytes // columns for node in nest.kernel.reductions) * lanes.amount

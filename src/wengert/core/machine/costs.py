@@ -73,9 +73,11 @@ class LoopCostFields:
     """Percent of the shorter ones of instructions, chains and bytes that are not hidden behind the longest."""
     picoseconds_per_operation: int = 33
     """Picoseconds of a scalar operation on eight lanes at once, one for each cycle: threads count in these."""
-    picoseconds_of_text: int = 500
-    """Picoseconds of a run that an element in the text of a body must gain: LLVM takes some 50 microseconds for it, and
-    a program is called some hundred thousand times.
+    picoseconds_of_text: int = 1_500
+    """Picoseconds of a run that an element in the text of a body must gain: LLVM takes some 150 microseconds for it,
+    and a program is called some hundred thousand times.
     """
+    percent_gained_by_decision: int = 3
+    """Percent of the cost that a decision saves if it is taken: a smaller difference may not be there."""
     speed_of_two_threads: float = 1.5
     """Times as fast as one thread that two are which share caches and memory, beside what the hand-over takes."""

@@ -226,6 +226,9 @@ class CElements(Elements):
         assert isinstance(total, Term)
         return total
 
+    def may_leave(self, index: Affine, extent: int) -> bool:  # noqa: ARG002  # C reads what a choice takes, no more
+        return False
+
     def add_index(self, total: Lanes | None, index: Lanes, stride: int) -> Lanes:
         term = index if stride == 1 else stride * index
         return term if total is None else term + total

@@ -48,3 +48,40 @@ def test_rounding_to_decimals(decimals):
         found = wg.compile(lambda x: np.round(x, decimals))(x)
         assert found.dtype == x.dtype
         np.testing.assert_array_equal(found, np.round(x, decimals))
+
+
+INT32 = np.array([1, -2, 3, 2**31 - 1, -(2**31)], np.int32)
+BESIDE_INT32 = {
+    "add": lambda x, n: x + n,
+    "of a product": lambda x, n: x - (n + 1),
+    "maximum": lambda x, n: np.maximum(x, n),
+    "bits": lambda x, n: x & n,
+    "quotient": lambda x, n: x // n,
+    "sum": lambda x, n: (x * n).sum(),
+    "less": lambda x, n: x < n,
+    "greater": lambda x, n: n >= x,
+    "equal": lambda x, n: (x == n) | (n != x),
+    "logical": lambda x, n: np.logical_and(x, n),
+    "where": lambda x, n: np.where(x > 0, x, n),
+    "division": lambda x, n: x / n,
+    "assignment": lambda x, n: wg.asarray(x).at[1].set(n),
+}
+
+
+@pytest.mark.parametrize("size", [5, 3000])
+@pytest.mark.parametrize("name", BESIDE_INT32)
+def test_python_integers_beside_int32(name, size):
+    """Those out of bounds are errors in arithmetic, and are compared as they are: as in NumPy."""
+    f, x = BESIDE_INT32[name], np.resize(INT32, size)
+    compiled = wg.compile(f)
+    compiled(x, 3)  # one program for all numbers
+    for n in (7, 2**31 - 1, -(2**31), 2**31, -(2**31) - 1, 2**40, -(2**40) - 1):
+        try:
+            expected = f(x, n)
+        except OverflowError:
+            with pytest.raises(OverflowError, match="out of bounds for int32"):
+                compiled(x, n)
+        else:
+            found = compiled(x, n)
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found, expected)

@@ -11,6 +11,7 @@ from wengert.compiler.forms.affine import ZERO, Affine, Guard, Position, Read, b
 from wengert.compiler.forms.lowering import Gather, Scatter, View, expansion, lowering
 from wengert.compiler.routines.runs import CHAIN, RUNNING
 from wengert.core.spec import Spec
+from wengert.modes.symbolic import Symbol
 from wengert.ops.elementwise.predicates import equal
 from wengert.ops.indexing import repeated_updates
 from wengert.ops.indexing import subscripts as ops
@@ -114,6 +115,14 @@ def expand_extreme_at(x: Any, v: Any, *indices: Any, key: Index, update: str) ->
     v = reshape(broadcast_to(astype(v, x.dtype), offsets.shape), (-1,))
     flat = repeated_updates.update_in_order(reshape(x, (-1,)), reshape(offsets, (-1,)), v, update)
     return reshape(flat, x.shape)
+
+
+@expansion(ops._set_at)
+def expand_set_at(x: Any, v: Any, *indices: Any, key: Index, reuse: bool) -> Any:
+    """Of Python integers that are written to int32: as such numbers, which they must be."""
+    if x.dtype != np.int32 or not isinstance(v, Symbol) or v.node.weak is not int:
+        return None
+    return ops._set_at(x, v + np.int32(0), *indices, key=key, reuse=reuse)
 
 
 @expansion(ops._winners)

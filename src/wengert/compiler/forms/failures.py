@@ -50,3 +50,4 @@ ZERO_ON_DIAGONAL = [
     for i in range(DIAGONAL)
 ]
 NOT_CONVERGED = declare(np.linalg.LinAlgError, "Eigenvalues did not converge")
+OUT_OF_RANGE = declare(OverflowError, "A Python integer is out of bounds for int32 in a compiled function")

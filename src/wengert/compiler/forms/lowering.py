@@ -24,10 +24,11 @@ from wengert.compiler.simd.complex_lanes import RunningState
 from wengert.compiler.simd.lanes import Lanes
 from wengert.compiler.simd.types import PARTS, Type
 from wengert.core import machine
-from wengert.core.aspects import Aspect
+from wengert.core.aspects import Aspect, primitive_of
 from wengert.core.machine import Machine
 from wengert.core.spec import Spec
-from wengert.graph.ir import Operation
+from wengert.graph.ir import Constant, Operation
+from wengert.ops.elementwise.choices import _where
 
 if TYPE_CHECKING:
     from wengert.compiler.routines.call import RoutineCall
@@ -365,6 +366,8 @@ expansion: Aspect[Callable[..., Any]] = Aspect(
 
 L = TypeVar("L", bound=Lowering)
 
+CHOOSE = primitive_of(_where)
+
 
 def native_code(node: Operation) -> Lowering | None:
     """The native code of a node: of several alternatives the one that is for it, and instructions for its dtypes."""
@@ -396,7 +399,21 @@ def common_kind(operands: Sequence[Any], out: Spec) -> str:
     return Type.from_dtype(out.dtype).kind
 
 
+def converted_numbers(node: Operation) -> list[int]:
+    """The operands that are Python integers, known only when code runs, beside arrays of int32.
+
+    If they are out of bounds, NumPy raises an error, except in choices, which take their last bits.
+    """
+    if node.primitive is CHOOSE or not any(a.weak is int for a in node.args):
+        return []
+    if common_kind([a.operand for a in node.args], node.spec) != "i32":
+        return []
+    return [i for i, a in enumerate(node.args) if a.weak is int and not isinstance(a, Constant)]
+
+
 def write_element(node: Operation, operands: Sequence[Lanes]) -> Lanes:
     """The instructions of one elementwise operation, on operands with as many lanes."""
     kind = common_kind([a.operand for a in node.args], node.spec)
+    if kind == "i32" and node.dtype.kind == "b" and converted_numbers(node):
+        kind = "i64"  # numbers beyond those of the array are compared as they are
     return lowering_of(node, Instructions).write(operands, kind, node.params).to(Type.from_dtype(node.dtype).kind)

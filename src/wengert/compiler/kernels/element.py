@@ -14,9 +14,16 @@ import numpy as np
 
 from wengert.compiler.forms.affine import ZERO, Affine, Counter, Position, flat_index, lane_stride
 from wengert.compiler.forms.classify import Form
-from wengert.compiler.forms.failures import OUT_OF_BOUNDS, Failure
+from wengert.compiler.forms.failures import OUT_OF_BOUNDS, OUT_OF_RANGE, Failure
 from wengert.compiler.forms.gather import IndexedPosition, are_indices
-from wengert.compiler.forms.lowering import Draw, MatrixFunction, Reduction, lowering_of, write_element
+from wengert.compiler.forms.lowering import (
+    Draw,
+    MatrixFunction,
+    Reduction,
+    converted_numbers,
+    lowering_of,
+    write_element,
+)
 from wengert.compiler.kernels.choices import choose, read_chosen
 from wengert.compiler.kernels.iteration import write_iteration
 from wengert.compiler.kernels.row_sums import sum_of_products
@@ -150,7 +157,14 @@ class Elements(ElementSources):
             return self.draw(node, position, parts)
         if form is Form.ITERATED:
             return self.iterate(node, position, parts)
+        self.check_range(node, parts)
         return write_element(node, self.align(parts))
+
+    def check_range(self, node: Operation, parts: Sequence[Lanes]) -> None:
+        """Fail where a Python integer beside an array of int32 is none of its numbers."""
+        if node.dtype == np.int32:
+            for i in converted_numbers(node):
+                self.fail(parts[i].ne(parts[i].to("i32").to("i64")), OUT_OF_RANGE)
 
     # Lanes
 

@@ -11,10 +11,12 @@ from __future__ import annotations
 import math
 from functools import partial
 
+import numpy as np
+
 from wengert.compiler.forms.affine import ZERO, Position, loop_position, reshape_position
 from wengert.compiler.forms.classify import COMPUTED, Form, form_of, operation_cost, scalar_operations
 from wengert.compiler.forms.gather import Written
-from wengert.compiler.forms.lowering import MatrixFunction, Routine, View, lowering_of
+from wengert.compiler.forms.lowering import MatrixFunction, Routine, View, converted_numbers, lowering_of
 from wengert.compiler.forms.matrices import is_matrix_transpose
 from wengert.compiler.forms.short_rows import (
     copy_by_columns,
@@ -468,6 +470,9 @@ class Schedule:
         if form is Form.MATRIX:
             assert isinstance(node, Operation)
             return lowering_of(node, MatrixFunction).may_fail(node)
+        if form is Form.ELEMENT and node.dtype == np.int32:
+            assert isinstance(node, Operation)
+            return bool(converted_numbers(node))
         return form in (Form.FALLBACK, Form.GATHER, Form.LOOP, Form.SCATTER)
 
     def outputs_of(self, node: Operation) -> list[Operation]:

@@ -12,7 +12,7 @@ from wengert.compiler.entry.build import Build
 from wengert.compiler.nests.decisions import Policy
 from wengert.compiler.nests.loop_plan import LoopPlan
 from wengert.compiler.nests.nest import Nest
-from wengert.compiler.nests.policy import Choice, choose_all, deciding
+from wengert.compiler.nests.policy import Comparison, choose_all, deciding
 from wengert.compiler.nests.text import show_cost, show_nest
 from wengert.compiler.program.prepare import prepare
 from wengert.compiler.program.program_plan import costs_of_nests, make_plan
@@ -96,7 +96,7 @@ class Report:
     __repr__ = __str__
 
 
-def choices_of(nest: LoopPlan) -> list[Choice]:
+def choices_of(nest: LoopPlan) -> list[Comparison]:
     """What the policy chose for a nest; nothing if another one decided."""
     choices = choose_all(Nest(nest.kernel, nest.schedule), machine.current)
     return choices if list(choices[-1].taken.decisions) == list(nest.decisions) else []

@@ -44,7 +44,7 @@ class Stream(NamedTuple):
         return next((stride for k, stride in self.strides if k == axis), 0)
 
 
-class Access(NamedTuple):
+class ElementAccess(NamedTuple):
     """How many elements of a stream a body reads or writes, and the axes on which they depend.
 
     One that `is_updated` is read, added to, and written.
@@ -79,7 +79,7 @@ class BodyWork(NamedTuple):
     """
 
     work: Sequence[Work]
-    accesses: Sequence[Access]
+    accesses: Sequence[ElementAccess]
     folds: Sequence[Work]
     guarded: Sequence[Work]
     chosen: Sequence[tuple[Axes, int]]
@@ -123,12 +123,12 @@ class BodyReader:
             self.accesses[indexed_stream(nest.kernel.scatter or node, target), True, written.adds] += 1
         return BodyWork(
             [Work(*key, count) for key, count in self.work.items()],
-            [Access(*key, count, axes_of_stream(key[0])) for key, count in self.accesses.items()],
+            [ElementAccess(*key, count, axes_of_stream(key[0])) for key, count in self.accesses.items()],
             list(fold_work(nest)),
             [Work(*key, count) for key, count in self.guarded.items()],
             list(self.chosen.items()),
             max(depth.values(), default=0),
-            list(Counter([axes_of(position) for (_, position), n in uses.items() if n > 1]).items()),
+            list(Counter([axes_at(position) for (_, position), n in uses.items() if n > 1]).items()),
             len(found),
         )
 
@@ -143,14 +143,14 @@ class BodyReader:
                 self.accesses[self.stream(node, position), False, False] += 1
             return 0
         assert isinstance(node, Operation)
-        form, axes, cost = self.forms[node], axes_of(position), 0
+        form, axes, cost = self.forms[node], axes_at(position), 0
         if form is Form.GATHER:
             indexed = self.sources.indexed_in_memory(node, position)
             self.accesses[indexed_stream(node.args[0], indexed), False, False] += 1
             cost = machine.current.operations_of_computed_index
         elif form is Form.CHOICE:
             reads = self.sources.reads(node, position)
-            within = frozenset[int]().union(*[axes_of([g.value]) for read in reads for g in read.guards])
+            within = frozenset[int]().union(*[axes_at([g.value]) for read in reads for g in read.guards])
             self.chosen[within] += len(reads) > 1
             self.guarded[within, lane_bytes(node), False] += sum(len(read.guards) + 1 for read in reads[:-1])
         elif form is Form.UNROLLED:
@@ -173,12 +173,12 @@ def fold_work(nest: Nest) -> Iterator[Work]:
     """What is folded."""
     for node in (*nest.kernel.reductions, *nest.kernel.sums):
         cost = max(lowering_of(node, Reduction).cost, 1) * len(list(nest.inner_positions(node.args[0])))
-        yield Work(axes_of(nest.position(node.args[0])), lane_bytes(node), False, cost)
+        yield Work(axes_at(nest.position(node.args[0])), lane_bytes(node), False, cost)
 
 
 def indexed_stream(array: Node, indexed: IndexedPosition) -> Stream:
     """Where elements at computed indices are."""
-    within, size = axes_of(indexed.in_arrays), array.dtype.itemsize
+    within, size = axes_at(indexed.in_arrays), array.dtype.itemsize
     terms = [(c.axis, k * size) for c, k in indexed.affine_part.terms if c.axis not in within]
     return Stream(array, sort_strides(terms), within)
 
@@ -193,7 +193,7 @@ def axes_of_stream(stream: Stream) -> Axes:
     return stream.within.union(axis for axis, _ in stream.strides)
 
 
-def axes_of(position: Iterable[Affine]) -> Axes:
+def axes_at(position: Iterable[Affine]) -> Axes:
     """The axes on which a position depends."""
     return frozenset([counter.axis for index in position for counter, _ in index.terms])
 

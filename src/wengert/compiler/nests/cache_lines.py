@@ -13,7 +13,7 @@ from wengert.compiler.nests.body_work import Stream, axes_of_stream
 from wengert.core.machine.record import Machine
 
 
-class Loop(NamedTuple):
+class LoopSteps(NamedTuple):
     """A loop over an axis in so many steps, each of which has `width` elements; one that `is_text` is written out."""
 
     axis: int
@@ -28,7 +28,7 @@ class CacheLines:
     def __init__(
         self,
         streams: Sequence[Stream],
-        loops: Sequence[Loop],
+        loops: Sequence[LoopSteps],
         domain: Sequence[int],
         lanes: tuple[int | None, int],
         machine: Machine,

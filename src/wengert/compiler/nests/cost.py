@@ -24,9 +24,9 @@ from typing import NamedTuple
 
 from wengert.compiler.machine.target import vector_bytes, vector_registers
 from wengert.compiler.nests.body_stages import find_stages
-from wengert.compiler.nests.body_work import Access, Axes, Work
+from wengert.compiler.nests.body_work import Axes, ElementAccess, Work
 from wengert.compiler.nests.borders import Borders
-from wengert.compiler.nests.cache_lines import CacheLines, Loop
+from wengert.compiler.nests.cache_lines import CacheLines, LoopSteps
 from wengert.compiler.nests.decisions import Decision
 from wengert.compiler.nests.legality import kept_axes, reduced_axes, row_length
 from wengert.compiler.nests.nest import Nest
@@ -106,7 +106,7 @@ class Candidates:
         streams = list(dict.fromkeys([access.stream for access in nest.body_work.accesses]))
         streams = [s for s in streams if s.array not in near and s.array.nbytes > machine.cache_line_bytes]
         self.far = streams if sum(s.array.nbytes for s in streams) > machine.bytes_of_nearest_cache else []
-        self.known: dict[tuple[Loop, ...], float] = {}  # the seconds of bytes
+        self.known: dict[tuple[LoopSteps, ...], float] = {}  # the seconds of bytes
         self.stage_counts: dict[int, int] = {}
         self.known_borders: dict[tuple[int, int], Borders] = {}
 
@@ -146,19 +146,19 @@ class LoopCost:
 
     def find_loops(
         self, decisions: Sequence[Decision], tile: Decision | None, block: Decision | None
-    ) -> Iterator[Loop]:
+    ) -> Iterator[LoopSteps]:
         """The loops, the outermost first; elements of a tile come last, one after the other."""
         nest, lanes = self.nest, lambda axis: self.lanes if axis == self.axis else 1
         for axis in [*range(nest.outer), *kept_axes(nest, decisions)]:
             has_tile, has_block = tile is not None and tile.axis == axis, block is not None and block.axis == axis
             width = lanes(axis) * (self.tile if has_tile else 1) * (self.columns if has_block else 1)
-            yield Loop(axis, -(-nest.domain[axis] // width), width)
+            yield LoopSteps(axis, -(-nest.domain[axis] // width), width)
         for axis in reduced_axes(nest):
-            yield Loop(axis, -(-nest.domain[axis] // lanes(axis)), lanes(axis))
+            yield LoopSteps(axis, -(-nest.domain[axis] // lanes(axis)), lanes(axis))
         if block is not None:
-            yield Loop(block.axis, self.columns, self.lanes)
+            yield LoopSteps(block.axis, self.columns, self.lanes)
         if tile is not None:
-            yield Loop(tile.axis, self.tile, 1, True)
+            yield LoopSteps(tile.axis, self.tile, 1, True)
 
     def find(self, threads: int) -> Cost:
         """The cost of all parts."""
@@ -224,11 +224,11 @@ class LoopCost:
         one = now.cycles_of_long_operation if work.are_long else now.cycles_of_operation + memory
         return one * work.operations * self.count(work.axes) * self.vectors(work.axes, work.lane_bytes)
 
-    def cycles_of_access(self, access: Access) -> float:
+    def cycles_of_access(self, access: ElementAccess) -> float:
         """The cycles of what is read or written."""
         return access.elements * self.count(access.axes) * self.cycles_of_lanes(access)
 
-    def cycles_of_lanes(self, access: Access) -> float:
+    def cycles_of_lanes(self, access: ElementAccess) -> float:
         """The cycles of an element that is read or written for all lanes: as vectors, or each by itself."""
         now, stream = self.machine, access.stream
         one = now.cycles_of_store if access.is_written else now.cycles_of_load

@@ -30,18 +30,18 @@ from wengert.core.errors import user_error
 from wengert.core.machine.record import Machine
 
 
-class Trial(NamedTuple):
+class PricedDecisions(NamedTuple):
     """Decisions that were compared, and their cost."""
 
     decisions: tuple[Decision, ...]
     cost: Cost
 
 
-class Choice(NamedTuple):
+class Comparison(NamedTuple):
     """What was taken for one kind of decision, and the next best."""
 
-    taken: Trial
-    other: Trial | None
+    taken: PricedDecisions
+    other: PricedDecisions | None
 
     @property
     def gain(self) -> float:
@@ -54,11 +54,11 @@ def decide(nest: Nest, machine: Machine) -> list[Decision]:
     return list(choose_all(nest, machine)[-1].taken.decisions)
 
 
-def choose_all(nest: Nest, machine: Machine) -> list[Choice]:
+def choose_all(nest: Nest, machine: Machine) -> list[Comparison]:
     """The choices of all kinds, one after the other; the last one has all decisions."""
     candidates, first = Candidates(nest, machine), tuple(given(nest))
-    best = Trial(first, candidates.cost(first))
-    choices = [Choice(best, None)]
+    best = PricedDecisions(first, candidates.cost(first))
+    choices = [Comparison(best, None)]
     if 0 in nest.domain:
         return choices
     has_bodies = bool(nest.breaks) and nest.body_work.elements <= machine.max_elements_of_segmented_body
@@ -69,13 +69,13 @@ def choose_all(nest: Nest, machine: Machine) -> list[Choice]:
         found = best.decisions
         tried = [(*found, *more) for more in propose(nest, machine, found) if is_legal(nest, found, more)]
         if tried:
-            trials = [Trial(x, candidates.cost(x, has_guards=has_guards)) for x in (found, *tried)]
+            trials = [PricedDecisions(x, candidates.cost(x, has_guards=has_guards)) for x in (found, *tried)]
             choices.append(choose_cheapest(trials, machine))
             best = choices[-1].taken
     return choices
 
 
-def choose_cheapest(trials: Sequence[Trial], machine: Machine) -> Choice:
+def choose_cheapest(trials: Sequence[PricedDecisions], machine: Machine) -> Comparison:
     """The cheapest of several trials, of which one that costs a little less than an earlier one does not count."""
     prices = [price(trial.cost, machine) for trial in trials]
     taken = 0
@@ -83,7 +83,7 @@ def choose_cheapest(trials: Sequence[Trial], machine: Machine) -> Choice:
         if 100 * found < (100 - machine.percent_gained_by_decision) * prices[taken]:
             taken = k
     others = [k for k in range(len(trials)) if k != taken]
-    return Choice(trials[taken], trials[min(others, key=lambda k: prices[k])])
+    return Comparison(trials[taken], trials[min(others, key=lambda k: prices[k])])
 
 
 def price(found: Cost, machine: Machine) -> float:

@@ -21,7 +21,7 @@ from wengert.compiler.nests.decisions import Decision
 from wengert.compiler.nests.element_sources import Element
 from wengert.compiler.nests.legality import kept_axes, reduced_axes
 from wengert.compiler.nests.nest import Nest
-from wengert.compiler.nests.policy import Choice
+from wengert.compiler.nests.policy import Comparison
 from wengert.graph.ir import Constant, Node, Operation
 
 
@@ -30,7 +30,7 @@ def show_nest(nest: Nest, decisions: Sequence[Decision] = ()) -> str:
     return "\n".join(NestText(nest).lines(decisions))
 
 
-def show_cost(found: Cost, choices: Sequence[Choice]) -> str:
+def show_cost(found: Cost, choices: Sequence[Comparison]) -> str:
     """The cost of a nest, and what it would take with the next best decision, where that matters most.
 
     >>> show_cost(Cost(instructions=2e-6), [])

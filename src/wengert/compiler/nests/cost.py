@@ -264,7 +264,7 @@ class LoopCost:
         """Conditions that choose what is read; those along the lanes choose an element for each of them."""
         if not (self.has_guards and self.body.guarded):
             return 0.0
-        lanes = [self.steps * self.lanes * n for axes, n in self.body.chosen if self.axis in axes]
+        lanes = [self.count(axes) * n * (self.lanes if self.axis in axes else 1) for axes, n in self.body.chosen]
         cycles = sum(map(self.cycles_of_work, self.body.guarded)) + self.machine.cycles_of_chosen_lane * sum(lanes)
         return cycles * (1.0 - self.share_without_guards())
 

@@ -26,7 +26,7 @@ class LoopCostFields:
     """Cycles of a vector that is written to the nearest cache (`benchmarks/peaks.py`)."""
     cycles_of_near_column: float = 1.5
     """Cycles of a vector of elements that are a few elements apart: vectors that are read and exchanged."""
-    cycles_of_lane: float = 1.5
+    cycles_of_lane: float = 1.0
     """Cycles of a lane that is read or written by itself, with its address (`benchmarks/index_rates.py`)."""
     cycles_of_chosen_lane: float = 4.0
     """Cycles of a lane whose element a guard chooses: its index is computed, and it is read by itself."""
@@ -41,7 +41,7 @@ class LoopCostFields:
     """Cycles of a step of a loop beside its body."""
     cycles_of_loop: float = 15.0
     """Cycles of the beginning and the end of a long inner loop, whose last branch is not predicted."""
-    operations_ahead: int = 160
+    operations_ahead: int = 100
     """Scalar operations on vectors that a processor looks ahead, some 450 instructions: functions of several vectors
     are computed at once within them.
     """
@@ -77,7 +77,7 @@ class LoopCostFields:
     """Picoseconds of a run that an element in the text of a body must gain: LLVM takes some 150 microseconds for it,
     and a program is called some hundred thousand times.
     """
-    percent_gained_by_decision: int = 3
+    percent_gained_by_decision: int = 1
     """Percent of the cost that a decision saves if it is taken: a smaller difference may not be there."""
     speed_of_two_threads: float = 1.5
     """Times as fast as one thread that two are which share caches and memory, beside what the hand-over takes."""

@@ -138,9 +138,10 @@ def test_threads_have_blocks_of_their_own(compile_anew):
     [
         lambda x: np.exp(x) * 2.0,  # one function
         lambda x: np.sin(x) * np.cos(x),  # one argument
+        lambda x: np.exp(x) + np.sin(x + 1.0) / x[0],  # a number that leaves the loop, and nothing that waits
         lambda x: sum(np.exp(x + k) for k in range(5)),  # enough functions that do not wait for each other
     ],
-    ids=["one function", "one argument", "wide"],
+    ids=["one function", "one argument", "parameter", "wide"],
 )
 def test_bodies_without_stages(function, compile_anew):
     found, _ = compile_anew(function, numbers(1000))

@@ -59,11 +59,17 @@ def find_stages(nest: Nest, axis: int) -> list[Stage]:
     for e, operands in found.items():
         number[e] = max([number[s] + (s in long) for s in operands], default=0)
     count = max([number[e] + 1 for e in long], default=0)
+    if count == 1 and any(not depends_on(position, axis) for _, position in computed):
+        return []  # it gains less than to take parameters out of the loop
     most = now.max_functions_of_stage if count == 1 else now.max_functions_of_staged_body
     if len({tuple(found[e]) for e in long}) < 2 or len(long) > most:
         return []
     targets = [[e for e in long if number[e] == k] for k in range(count)]
-    expensive = {e for e in varying if costs[e] >= now.min_operations_of_kept_element}
+    total: dict[Element, int] = {}  # the costs of elements, with all that they are computed from
+    for e, operands in found.items():
+        total[e] = min(costs.get(e, 1) + sum([total[s] for s in operands]), now.min_operations_of_kept_element)
+    arguments = {a for e in long for a in found[e] if a in costs and total[a] >= now.min_operations_of_kept_element}
+    expensive = arguments | {e for e in varying if costs[e] >= now.min_operations_of_kept_element}
     return share_elements([*targets, roots], found, expensive, constant)
 
 

@@ -16,14 +16,16 @@ import numpy as np
 from wengert.control.residuals import choose_residuals, find_late, find_needed
 from wengert.core import machine
 from wengert.core.array import Array
+from wengert.core.aspects import primitive_of
 from wengert.core.definition import Definition
 from wengert.core.errors import GradientError, user_error
+from wengert.core.infer import is_elementwise
 from wengert.core.levels import find_own, is_own, new_level, strip_level
 from wengert.core.primitive import Primitive, register
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.held import graphs_of
-from wengert.graph.ir import Constant, Input, Node, Operation
+from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, make_operation
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass, conform
 from wengert.modes.batch import Batched, bind_axis
@@ -33,7 +35,10 @@ from wengert.modes.tape import Leaf, TapeNode
 from wengert.modes.taylor import Jet, Run, Series
 from wengert.modes.tensor import Tensor
 from wengert.modes.trace import Trace
+from wengert.ops.shape.casting import _astype, _astype_discrete
 from wengert.ops.shape.reshaping import broadcast_to
+
+ASTYPE, ASTYPE_DISCRETE = primitive_of(_astype), primitive_of(_astype_discrete)
 
 Live = tuple[bool, ...]
 """Which of some values have a derivative."""
@@ -46,16 +51,32 @@ class Closed(NamedTuple):
     captured: list[Any]
 
 
+class HeldTrace(Trace):
+    """A trace inside another: symbols that stand for Python numbers do so here too."""
+
+    def node_of(self, value: Any) -> Node:
+        node = super().node_of(value)
+        if isinstance(value, Symbol) and isinstance(node, Constant):
+            node.weak = value.node.weak
+        return node
+
+
 def close_function(
-    f: Callable[[list[Any]], Sequence[Any]], specs: Sequence[Spec], what: str, names: Iterable[str | None] = ()
+    f: Callable[[list[Any]], Sequence[Any]],
+    specs: Sequence[Spec],
+    what: str,
+    names: Iterable[str | None] = (),
+    weak: Iterable[type | None] = (),
 ) -> Closed:
     """Trace a function of a flat list of arrays; the values that it captures become further inputs.
 
+    Arrays may stand for Python numbers, whose types `weak` has.
+
     What it calls by `recording.as_read` is read, also where eager code asks for the trace.
     """
-    inputs = [Input(spec, name=name) for spec, name in zip_longest(specs, names)]
+    inputs = [Input(spec, number, name) for spec, name, number in zip_longest(specs, names, weak)]
     level = new_level()
-    trace = Trace(level, is_held=True)
+    trace = HeldTrace(level, is_held=True)
     try:
         with recording.override(trace=trace, enabled=True, inference=False, reader=recording.read_source):
             outs = f([Symbol(node, level, trace) for node in inputs])
@@ -68,7 +89,7 @@ def close_function(
             f"The function of {what} assigns to a tensor that it captures",
             because="its value afterwards is not defined. Make it part of the state, and return the new value.",
         )
-    return lift_captured(Graph(inputs, outputs))
+    return close_graph(inputs, outputs)
 
 
 def lift_captured(graph: Graph) -> Closed:
@@ -81,6 +102,51 @@ def lift_captured(graph: Graph) -> Closed:
         new[node] = node.with_args([new.get(a, a) for a in node.args])
     inputs = [*graph.inputs, *[new[node] for node in captured]]
     return Closed(Graph(inputs, [new.get(y, y) for y in graph.outputs]), [node.value for node in captured])  # type: ignore[arg-type]  # inputs
+
+
+def close_graph(inputs: Sequence[Node], outputs: Sequence[Node]) -> Closed:
+    """A graph with captured values as further inputs, and these values; nothing in it is a Python number any more."""
+    graph = Graph(inputs, outputs)  # type: ignore[arg-type]  # inputs
+    captured: dict[int, tuple[Any, Input]] = {}
+    new: dict[Node, Node] = {node: Input(node.spec, None, node.name) for node in inputs}
+    for constant in graph.constants:
+        if constant.is_captured:
+            value = constant.value
+            new[constant] = captured.setdefault(id(value), (value, Input(Spec.of(value), None, name_of(constant))))[1]
+    for operation in graph.operations:  # all of them, so that they keep their order
+        new[operation] = strong_operation(operation, new)
+    lifted = [x for _, x in captured.values()]
+    return Closed(
+        Graph([*[new[node] for node in inputs], *lifted], [new.get(y, y) for y in graph.outputs]),  # type: ignore[list-item]  # inputs
+        [value for value, _ in captured.values()],
+    )
+
+
+def strong_operation(node: Operation, new: dict[Node, Node]) -> Operation:
+    """An operation on new nodes, in which Python numbers have the dtype that they take from the other operands."""
+    args = [new.get(a, a) for a in node.args]
+    own = [a.weak for a in node.args]
+    strong = [a.dtype for a, w in zip(args, own, strict=True) if w is None]
+    if strong and any(own) and is_elementwise(node.primitive):
+        dtype = np.result_type(*strong, *[w(0) for w in own if w is not None])
+        args = [
+            cast_node(a, dtype) if w is not None and not isinstance(a, Constant) and a.dtype != dtype else a
+            for a, w in zip(args, own, strict=True)
+        ]
+    return Operation(node.primitive, tuple(args), node.params, node.spec, None, node.name, node.source)
+
+
+def cast_node(node: Node, dtype: Any) -> Node:
+    """A node in another dtype."""
+    smooth = node.dtype.kind in "fc" and np.dtype(dtype).kind in "fc"
+    return make_operation(ASTYPE if smooth else ASTYPE_DISCRETE, [node], dtype=np.dtype(dtype))
+
+
+def weak_type(x: Any) -> type | None:
+    """The type of a Python number, or of a symbol that stands for one."""
+    if isinstance(x, Symbol):
+        return x.node.weak
+    return x.__class__ if x.__class__ in PYTHON_NUMBERS else None
 
 
 def share_captured(closed: Sequence[Closed]) -> tuple[list[Any], list[Graph]]:

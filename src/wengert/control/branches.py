@@ -24,6 +24,7 @@ from wengert.control.bodies import (
     share_captured,
     specs_of,
     trace_body,
+    weak_type,
 )
 from wengert.control.iteration import is_batched, is_in_trace
 from wengert.core import tree
@@ -85,6 +86,7 @@ def choose(index: Any, functions: Sequence[Callable[..., Any]], operands: tuple[
     leaves, structure = tree.flatten(operands)
     if not is_in_trace([index, *leaves]) and not is_batched(index):
         return functions[int(index)](*operands)
+    weak = [weak_type(x) for x in leaves]
     leaves = [as_operand(x) for x in leaves]
     results: list[tree.Structure] = []
 
@@ -98,7 +100,7 @@ def choose(index: Any, functions: Sequence[Callable[..., Any]], operands: tuple[
 
     specs = [Spec.of(x) for x in leaves]
     arguments = tree.structure((operands, {}))
-    closed = [close_function(flat(f), specs, what, tree.leaf_names(f, arguments)) for f in functions]
+    closed = [close_function(flat(f), specs, what, tree.leaf_names(f, arguments), weak) for f in functions]
     check_branches(results, [body for body, _ in closed], what)
     return tree.unflatten(results[0], run_closed(index, leaves, closed))
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.control.bodies import close_graph, weak_type
 from wengert.control.branches import run_closed
 from wengert.control.checks import Failure
 from wengert.core import tree
@@ -18,7 +19,7 @@ from wengert.ops.shape.casting import astype
 from wengert.source.memory import ArrayValue, Memory, Place, Variable
 from wengert.source.rows import Rows
 from wengert.source.syntax import RESULT, RETURNED
-from wengert.source.tracing import Inner, close_graph, register_check
+from wengert.source.tracing import Inner, register_check
 from wengert.source.values import (
     Undefined,
     describe_difference,
@@ -28,7 +29,6 @@ from wengert.source.values import (
     is_unknown,
     same,
     truth,
-    weak_type,
     zeros,
 )
 

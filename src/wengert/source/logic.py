@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.control.bodies import close_graph
 from wengert.control.checks import Failure
 from wengert.core.errors import user_line
 from wengert.core.infer import is_elementwise
@@ -15,7 +16,7 @@ from wengert.core.spec import Spec
 from wengert.ops.elementwise.predicates import logical_and, logical_not, logical_or
 from wengert.source.branches import choose_traced
 from wengert.source.memory import Memory
-from wengert.source.tracing import Inner, close_graph, register_check
+from wengert.source.tracing import Inner, register_check
 from wengert.source.values import is_number, is_unknown, truth
 
 BOOLEAN = Spec((), np.dtype(bool))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from wengert.control.bodies import Closed
+from wengert.control.bodies import Closed, close_graph
 from wengert.control.checks import Failure
 from wengert.control.loop import LOOP, Shape
 from wengert.core import tree
@@ -22,7 +22,7 @@ from wengert.ops.shape.joining import stack
 from wengert.ops.shape.reshaping import reshape
 from wengert.source.rows import NotRolled, Row
 from wengert.source.states import State
-from wengert.source.tracing import Inner, close_graph, register_check
+from wengert.source.tracing import Inner, register_check
 from wengert.source.values import is_flag, is_unknown
 
 if TYPE_CHECKING:

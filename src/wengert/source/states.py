@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.control.bodies import weak_type
 from wengert.core import tree
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.graph.ir import PYTHON_NUMBERS, Node
 from wengert.ops.shape.casting import astype
 from wengert.source.tracing import Inner
-from wengert.source.values import describe_difference, is_number, same, weak_type, zeros
+from wengert.source.values import describe_difference, is_number, same, zeros
 
 
 class Changed(Exception):  # a message from a step to the loop that is being rolled

@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from wengert.control.bodies import Closed, name_of
+from wengert.control.bodies import HeldTrace, cast_node
 from wengert.control.checks import Failure
 from wengert.core import tree
 from wengert.core.array import Array
-from wengert.core.aspects import primitive_of
 from wengert.core.errors import GradientError, user_error
-from wengert.core.infer import is_elementwise
 from wengert.core.levels import new_level
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
-from wengert.graph.graph import Graph
-from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, make_constant, make_operation
+from wengert.graph.ir import PYTHON_NUMBERS, Input, Node, make_constant
 from wengert.modes import recording
 from wengert.modes.symbolic import Symbol
-from wengert.modes.trace import Trace
-from wengert.ops.shape.casting import _astype, _astype_discrete
 from wengert.source.memory import ArrayValue, ListContents, Memory
 from wengert.source.rows import Row, Rows
 from wengert.source.values import Undefined
 
-ASTYPE, ASTYPE_DISCRETE = primitive_of(_astype), primitive_of(_astype_discrete)
 
-
-class InnerTrace(Trace):
-    """A trace inside another: symbols that stand for Python numbers do so here too."""
-
-    def node_of(self, value: Any) -> Node:
-        node = super().node_of(value)
-        if isinstance(value, Symbol) and isinstance(node, Constant):
-            node.weak = value.node.weak
-        return node
+class InnerTrace(HeldTrace):
+    """A trace of a branch or a step that the user wrote as a statement."""
 
 
 class Inner:
@@ -119,44 +106,6 @@ class Inner:
                 raise user_error(GradientError, "A value of a transform that has ended is used")
             node = self.trace.node_of(as_operand(x))
         return node if dtype is None or node.dtype == dtype else cast_node(node, dtype)
-
-
-def cast_node(node: Node, dtype: Any) -> Node:
-    """A node in another dtype."""
-    smooth = node.dtype.kind in "fc" and np.dtype(dtype).kind in "fc"
-    return make_operation(ASTYPE if smooth else ASTYPE_DISCRETE, [node], dtype=np.dtype(dtype))
-
-
-def close_graph(inputs: Sequence[Node], outputs: Sequence[Node]) -> Closed:
-    """A graph with captured values as further inputs, and these values; nothing in it is a Python number any more."""
-    graph = Graph(inputs, outputs)  # type: ignore[arg-type]  # inputs
-    captured: dict[int, tuple[Any, Input]] = {}
-    new: dict[Node, Node] = {node: Input(node.spec, None, node.name) for node in inputs}
-    for constant in graph.constants:
-        if constant.is_captured:
-            value = constant.value
-            new[constant] = captured.setdefault(id(value), (value, Input(Spec.of(value), None, name_of(constant))))[1]
-    for operation in graph.operations:  # all of them, so that they keep their order
-        new[operation] = strong_operation(operation, new)
-    lifted = [x for _, x in captured.values()]
-    return Closed(
-        Graph([*[new[node] for node in inputs], *lifted], [new.get(y, y) for y in graph.outputs]),  # type: ignore[list-item]  # inputs
-        [value for value, _ in captured.values()],
-    )
-
-
-def strong_operation(node: Operation, new: dict[Node, Node]) -> Operation:
-    """An operation on new nodes, in which Python numbers have the dtype that they take from the other operands."""
-    args = [new.get(a, a) for a in node.args]
-    own = [a.weak for a in node.args]
-    strong = [a.dtype for a, w in zip(args, own, strict=True) if w is None]
-    if strong and any(own) and is_elementwise(node.primitive):
-        dtype = np.result_type(*strong, *[w(0) for w in own if w is not None])
-        args = [
-            cast_node(a, dtype) if w is not None and not isinstance(a, Constant) and a.dtype != dtype else a
-            for a, w in zip(args, own, strict=True)
-        ]
-    return Operation(node.primitive, tuple(args), node.params, node.spec, None, node.name, node.source)
 
 
 def register_check(holds: Any, failure: Failure) -> None:

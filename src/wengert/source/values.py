@@ -99,13 +99,6 @@ def is_flag(name: str) -> bool:
     return name.startswith(FLAGS)
 
 
-def weak_type(x: Any) -> type | None:
-    """The type of a Python number, or of a symbol that stands for one."""
-    if isinstance(x, Symbol):
-        return x.node.weak
-    return x.__class__ if x.__class__ in PYTHON_NUMBERS else None
-
-
 def truth(x: Any) -> Any:
     """One boolean, from a traced value that is tested."""
     x = as_operand(x)

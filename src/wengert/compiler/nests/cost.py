@@ -257,7 +257,7 @@ class LoopCost:
         sums *= self.tile * self.nest.order.accumulators * (not self.has_block)
         widest = self.vectors(frozenset((self.axis,)), self.nest.widest) if self.axis is not None else 1
         values = sum([n * (widest if self.axis in axes else 1) for axes, n in self.body.reused])
-        needed = sums + values + 2 * widest  # with two operands
+        needed = sums + values + 2  # operands, one after the other
         return max(1.0 - vector_registers() / needed, 0.0)
 
     def cycles_of_guards(self) -> float:

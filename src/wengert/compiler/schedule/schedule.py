@@ -443,12 +443,8 @@ class Schedule:
         return 0 if is_term else operation_cost(node)
 
     def cost_of_storing(self, node: Node) -> int:
-        """The scalar operations that take as long as storing an element of a value for later loops.
-
-        Lanes write, and read again, elements of rows that are unrolled a row apart.
-        """
-        apart = machine.current.min_operations_per_row_element if self.loop_ndim(node) < node.ndim else 0
-        return words_of(node) * (self.storing_if_large if self.is_beyond_cache(node) else self.storing) + 2 * apart
+        """The scalar operations that take as long as storing an element of a value for later loops."""
+        return words_of(node) * (self.storing_if_large if self.is_beyond_cache(node) else self.storing)
 
     def cost_of_reading(self, node: Node) -> int:
         """The part of that for reading alone: memory is read before it is written, and then written."""

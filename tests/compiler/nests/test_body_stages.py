@@ -115,6 +115,14 @@ def test_numbers_that_are_the_same_for_all_elements_are_computed_before_the_loop
         assert compile_anew(function, p, x, has_stages=False) == ([], results)
 
 
+def test_complex_numbers_are_kept(compile_anew):
+    function = lambda z: (np.angle(z), np.sign(z), np.abs(z + 1.0))
+    z = numbers(1003) + 1j * numbers(1003)
+    found, results = compile_anew(function, z)
+    assert any("where" in names for stages in found for names in stages)  # part of the sign, which is complex
+    assert compile_anew(function, z, has_stages=False) == ([], results)
+
+
 def test_long_bodies_have_stages(compile_anew):
     def network(p, x):
         hidden = [np.tanh(p[k] * x + p[k + 1]) for k in range(8)]

@@ -6,6 +6,7 @@ from wengert.compiler.kernels.element import Elements
 from wengert.compiler.nests.body_stages import Stage, is_constant
 from wengert.compiler.nests.element_sources import Element
 from wengert.compiler.nests.loop_plan import LoopPlan
+from wengert.compiler.simd.lane_operations import load_element, store_element
 from wengert.compiler.simd.lanes import Lanes
 from wengert.compiler.simd.types import Type
 
@@ -42,7 +43,7 @@ class BodyStages:
         for e in stage.kept:
             value = self.elements.at(*e)
             self.types[e] = value.type
-            self.code.store(value, self.code.offset(vector, self.offsets[e], BYTE), value.type.align)
+            store_element(value, self.code.offset(vector, self.offsets[e], BYTE), value.type.align)
 
     def read(self, stage: Stage, slot: Lanes) -> Lanes:
         """Read what a stage needs of earlier ones; returns the address of the first element that is kept."""
@@ -52,5 +53,6 @@ class BodyStages:
             if e in self.constants:
                 self.elements.known[e] = self.code.load(self.constants[e], type)
                 continue
-            self.elements.known[e] = self.code.load(self.code.offset(vector, self.offsets[e], BYTE), type, type.align)
+            kept = self.code.offset(vector, self.offsets[e], BYTE)
+            self.elements.known[e] = load_element(self.code, kept, type, type.align, is_overwritten=True)
         return vector

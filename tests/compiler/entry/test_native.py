@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import multiprocessing
 import os
@@ -416,3 +417,27 @@ def test_the_entry_is_translated_for_the_second_call_once_for_a_signature(monkey
         for call in range(3):
             np.testing.assert_allclose(compiled(x), f(x), rtol=1e-14)
             assert len(translated) == (0 if f is np.sin and call == 0 else 1)
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_the_garbage_collector_is_as_before_after_a_compilation(is_on, monkeypatch):
+    during = []
+    prepare = native.prepare
+
+    def watch(*args):
+        during.append(gc.isenabled())
+        if len(args[0].operations) > 2:
+            raise KeyboardInterrupt
+        return prepare(*args)
+
+    monkeypatch.setattr(native, "prepare", watch)
+    (gc.enable if is_on else gc.disable)()
+    try:
+        wg.compile(lambda x: x * (2.5 + is_on))(3.0)
+        assert gc.isenabled() is is_on
+        with pytest.raises(KeyboardInterrupt):
+            wg.compile(lambda x: x * 2.5 + np.sin(x) * 0.75)(3.0)
+        assert gc.isenabled() is is_on
+    finally:
+        gc.enable()
+    assert during == [False, False]

@@ -13,6 +13,8 @@ from wengert.compiler.machine.translation import FEW_PASSES
 from wengert.core import machine
 from wengert.core.spec import Spec
 
+RNG = np.random.default_rng(4)
+
 
 @pytest.fixture
 def lengths(monkeypatch):
@@ -99,3 +101,41 @@ def test_long_functions_have_few_passes():
     assert FEW_PASSES not in kernel.kernel_function("f", code)
     code.lines.append("  ; text")
     assert FEW_PASSES in kernel.kernel_function("f", code)
+
+
+def many_values(x):
+    """Values and sums of one loop that do not depend on each other."""
+    parts = [np.sqrt(x + k) * x[::-1] for k in range(48)]
+    return [*parts, *[p.sum(axis=0) for p in parts]]
+
+
+def test_a_loop_has_a_limited_number_of_values(lengths):
+    x = RNG.uniform(0.5, 1.5, (40, 9))
+    expected, longest, found = many_values(x), [], set()
+    for most in (4, 16, 10**6):
+        lengths.clear()
+        with machine.using(max_values_of_loop=most):
+            results = wg.compile(many_values)(x)
+        longest.append(max(lengths))
+        found.add(b"".join(result.tobytes() for result in results))
+        for result, values in zip(results, expected, strict=True):
+            np.testing.assert_allclose(result, values, rtol=1e-13)
+    assert 3 * longest[0] < 1.5 * longest[1] < longest[2]
+    assert len(found) == 1
+
+
+def test_a_stack_of_rows_is_not_written_for_each_row(lengths):
+    """Rows of 36 elements are unrolled, but not where each element would choose between the operands of a stack."""
+
+    def chain(a):
+        state = a[0]
+        for i in range(1, 191, 3):
+            state = np.einsum("ab,bc,cd,da->ad", state, a[i], a[i + 1], a[i + 2]) * 0.3
+        return state.sum()
+
+    a = RNG.normal(size=(193, 6, 6))
+    value, slope = wg.compile(wg.value_and_grad(chain), unroll=True)(a)
+    expected = wg.value_and_grad(chain)(a)
+    np.testing.assert_allclose(value, expected[0], rtol=1e-9)
+    np.testing.assert_allclose(slope, expected[1], rtol=1e-9, atol=1e-12 * np.abs(expected[1]).max())
+    assert max(lengths) < 2000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 import sys
 from zlib import crc32
 
@@ -18,6 +19,7 @@ from wengert.core import devices, machine, native
 pytest_plugins = ["tests.cli.commands", "tests.explain.browsers", "tests.explain.page.shown_pages"]
 """Fixtures of tests of commands, and in a browser."""
 add_trials()
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background of a shell ignores it
 slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("random", deadline=None, suppress_health_check=slow)
 settings.register_profile("fixed", settings.get_profile("random"), derandomize=True, database=None)

@@ -261,16 +261,7 @@ def test_an_index_out_of_bounds_runs_the_program_once():
     assert runs == [1]
 
 
-@pytest.fixture
-def python_answers_interrupts():
-    """Python raises KeyboardInterrupt, also where the shell started it in the background, which ignores Ctrl-C."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals of POSIX")
-@pytest.mark.usefixtures("python_answers_interrupts")
 def test_an_interrupt_is_answered():
     """Ctrl-C during a program of many operations: the exception comes out, wherever it was raised."""
     here, rounds, is_armed = threading.get_ident(), [], False

@@ -3,7 +3,6 @@
 import _thread
 import ctypes
 import re
-import signal
 import threading
 
 import llvmlite.binding as llvm
@@ -182,7 +181,6 @@ def test_an_interrupt_stops_the_caller_and_not_what_is_translated(monkeypatch):
         return codes[-1]
 
     monkeypatch.setattr(translation, "translate", slow)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in the background of a shell
     with machine.using(threads=2, min_characters_of_translation_thread=10):
         with pytest.raises(KeyboardInterrupt):
             object_codes([Module(add(i)) for i in range(9)])
@@ -193,4 +191,3 @@ def test_an_interrupt_stops_the_caller_and_not_what_is_translated(monkeypatch):
         assert 1 <= len(codes) <= 2, "what was begun is finished, and the rest left"
         monkeypatch.undo()
         assert object_codes([Module(add(1))])
-    signal.signal(signal.SIGINT, before)

@@ -169,12 +169,11 @@ class LoopCost:
         handed = 0.0
         if min(threads, self.count_parts()) > 1:
             share, handed = share_of_thread(self.count_parts(), threads, now), seconds_of_hand_over(now)
-            if "threads" in self.decisions:
-                found = [seconds * share for seconds in found]
-            else:
-                alone = self.cycles_of_each_thread(instructions)
-                found[0] = (alone + (instructions - alone) * share) * cycle
-                found[2] *= share if self.has_rows else 1.0  # other rows are not read
+            alone = self.share_of_each_thread(instructions)
+            shares = [alone + (1.0 - alone) * share] * 4
+            shares[2] = share if self.has_rows else shares[2]  # rows in other ranges are not read
+            found = [seconds * part for seconds, part in zip(found, shares, strict=True)]
+            found[3] += self.cycles_of_ranges() * cycle
         overlap = 1.0 - now.percent_not_overlapped / 100
         return Cost(found[0], found[1], found[2], found[3], handed, self.count_text(), overlap)
 
@@ -288,9 +287,22 @@ class LoopCost:
         outside = math.prod([loop.steps for loop in self.loops if loop.axis != bodies.axis])
         return outside * sum(map(len, self.candidates.borders(bodies.axis, self.lanes).gaps))
 
-    def cycles_of_each_thread(self, instructions: float) -> float:
-        """What each thread does where they share the result of a scatter: all indices, and all values without rows."""
-        return min(instructions, self.machine.cycles_of_updated_lane * self.rows) if self.has_rows else instructions
+    def share_of_each_thread(self, instructions: float) -> float:
+        """The share of a loop that each thread runs by itself: nothing, unless they share the result of a scatter.
+
+        Then each finds the targets of all rows; without rows, it skips vectors whose targets are all in other ranges.
+        """
+        if "ranges" not in self.decisions:
+            return 0.0
+        if self.has_rows:
+            return min(self.machine.cycles_of_updated_lane * self.rows / max(instructions, 1.0), 1.0)
+        return self.machine.percent_of_shared_scatter_in_each_thread / 100
+
+    def cycles_of_ranges(self) -> float:
+        """Asking whether each row is in the range of a thread."""
+        if "ranges" not in self.decisions or not self.has_rows:
+            return 0.0
+        return self.machine.cycles_of_row_in_range * len(self.nest.kernel.scatters) * self.rows
 
     @property
     def rows(self) -> float:
@@ -327,8 +339,6 @@ class LoopCost:
         total += self.cycles_of_bodies()
         if self.has_rows and self.axis is not None and self.nest.domain[self.axis] % self.lanes:
             total += now.cycles_of_stored_sum * self.rows  # the last vector reads what the one before it wrote
-        if "ranges" in self.decisions and self.has_rows:
-            total += now.cycles_of_row_in_range * len(self.nest.kernel.scatters) * self.rows
         if self.axis in self.nest.axes and self.lanes > 1:
             kept = math.prod([n for i, n in enumerate(self.nest.domain) if i not in self.nest.axes])
             total += 2 * kept * now.cycles_of_operation * math.log2(self.lanes)  # exchanges and additions

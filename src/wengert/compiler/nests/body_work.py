@@ -58,7 +58,7 @@ class ElementAccess(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Operations of elements that depend on the same axes, with lanes of so many bytes.
+    """Operations of elements that depend on the same axes, with lanes of `lane_bytes` bytes.
 
     Those that `are_long` are what quotients, roots and functions count as.
     """
@@ -74,7 +74,7 @@ class BodyWork(NamedTuple):
 
     `guarded` are the conditions that choose what is read, by the axes on which they depend, and `chosen` the numbers of
     such choices. `depth` is the longest
-    chain of operations of which each waits for the one before it, `reused` the number of elements with several uses,
+    chain of operations that wait for each other, `reused` the number of elements with several uses,
     by the axes on which they depend, and `elements` that of all in the text of the body.
     """
 

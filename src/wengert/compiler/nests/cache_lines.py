@@ -14,7 +14,7 @@ from wengert.core.machine.record import Machine
 
 
 class LoopSteps(NamedTuple):
-    """A loop over an axis in so many steps, each of which has `width` elements; one that `is_text` is written out."""
+    """A loop over an axis: its number of steps, each with `width` elements; one that `is_text` is unrolled."""
 
     axis: int
     steps: int
@@ -68,7 +68,7 @@ class CacheLines:
         return covered, [self.lines(stream, covered) for stream in self.streams]
 
     def lines(self, stream: Stream, covered: dict[int, int]) -> float:
-        """The lines of a stream in so many elements along each axis."""
+        """The lines of a stream in a block, whose elements along each axis are given."""
         line, blocks = self.machine.cache_line_bytes, 1
         span, apart = self.span(stream, covered)
         for axis in (*apart, *stream.within):
@@ -115,7 +115,7 @@ class CacheLines:
 
 
 def seconds_of_array(nbytes: float, machine: Machine) -> float:
-    """The time of reading or writing so many bytes in order, where they are if they were used before."""
+    """The time of reading or writing bytes in order, from the cache where they are if they were used before."""
     levels = (
         (machine.bytes_of_nearest_cache, 0),
         (machine.bytes_of_second_cache, machine.picoseconds_of_line_from_second_cache),

@@ -73,7 +73,7 @@ def show_seconds(seconds: float) -> str:
 def cost(
     nest: Nest, decisions: Sequence[Decision], machine: Machine, threads: int = 2, near: Set[Node] = frozenset()
 ) -> Cost:
-    """The cost of a nest at decisions, on so many threads if they share it; arrays that are `near` are in a cache."""
+    """The cost of a nest at decisions, on `threads` if they share it; arrays that are `near` are in a cache."""
     return Candidates(nest, machine, near).cost(decisions, threads)
 
 
@@ -99,7 +99,7 @@ def operations_in(seconds: float, machine: Machine) -> int:
 
 
 class Candidates:
-    """The costs of several lists of decisions of one nest, of which many have the same loops."""
+    """The costs of several lists of decisions of one nest; many of them have the same loops."""
 
     def __init__(self, nest: Nest, machine: Machine, near: Set[Node] = frozenset()):
         self.nest, self.machine = nest, machine
@@ -117,13 +117,13 @@ class Candidates:
         return self.stage_counts[axis]
 
     def borders(self, axis: int, lanes: int) -> Borders:
-        """The borders along an axis with so many lanes."""
+        """The borders along an axis, for the lanes that it has."""
         if (axis, lanes) not in self.known_borders:
             self.known_borders[axis, lanes] = Borders(self.nest, axis, lanes)
         return self.known_borders[axis, lanes]
 
     def cost(self, decisions: Sequence[Decision], threads: int = 2, has_guards: bool = True) -> Cost:
-        """The cost at decisions, on so many threads if they share the nest; without guards, that of the interior."""
+        """The cost at decisions, on `threads` if they share the nest; without guards, that of the interior."""
         return Cost() if 0 in self.nest.domain else LoopCost(self, decisions, has_guards).find(threads)
 
 

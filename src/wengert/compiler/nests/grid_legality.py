@@ -113,7 +113,7 @@ def refuse_threads(nest: Nest, new: Decision, others: Sequence[Decision]) -> str
         return "it was decided before"
     for d in (new, *others):
         beside = [other for other in (new, *others) if other is not d]
-        if d not in given and (refusal := RULES[d.kind](nest, d, beside)) is not None:  # type: ignore[index]
+        if d not in given and (refusal := RULES[d.kind](nest, d, beside)) is not None:  # type: ignore[index]  # a kind of its own
             return refusal if d is new else f"{d} would not be possible: {refusal}"
     return None
 

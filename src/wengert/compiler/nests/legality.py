@@ -157,11 +157,11 @@ def refuse(nest: Nest, new: Decision, others: Sequence[Decision]) -> str | None:
         return "the nest has no such axis"
     if find(others, new.kind):
         return "it was decided before"
-    if (refusal := RULES[new.kind](nest, new, others)) is not None:  # type: ignore[index]
+    if (refusal := RULES[new.kind](nest, new, others)) is not None:  # type: ignore[index]  # a kind of its own
         return refusal
     for other in others:
         beside = [new, *[d for d in others if d is not other]]
-        if other not in given(nest) and (refusal := RULES[other.kind](nest, other, beside)) is not None:  # type: ignore[index]
+        if other not in given(nest) and (refusal := RULES[other.kind](nest, other, beside)) is not None:  # type: ignore[index]  # a kind of its own
             return f"{other} would not be possible: {refusal}"
     return None
 

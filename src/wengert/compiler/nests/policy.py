@@ -76,7 +76,7 @@ def choose_all(nest: Nest, machine: Machine) -> list[Comparison]:
 
 
 def choose_cheapest(trials: Sequence[PricedDecisions], machine: Machine) -> Comparison:
-    """The cheapest of several trials, of which one that costs a little less than an earlier one does not count."""
+    """The cheapest of several trials; one that costs only a little less than an earlier one does not count."""
     prices = [price(trial.cost, machine) for trial in trials]
     taken = 0
     for k, found in enumerate(prices):
@@ -128,7 +128,7 @@ def propose_lanes(nest: Nest, _machine: Machine, _others: Sequence[Decision]) ->
 
 
 def fewest_lanes(nest: Nest, nbytes: int) -> int:
-    """The lanes of a vector of elements of so many bytes, or as many as functions of small matrices ask for."""
+    """The lanes of a vector of elements of `nbytes` bytes, or as many as functions of small matrices ask for."""
     return max(vector_lanes(nbytes), nest.fewest_vectors * vector_lanes(8))
 
 
@@ -166,7 +166,7 @@ def propose_threads(nest: Nest, machine: Machine, others: Sequence[Decision]) ->
             part = max(machine.cache_line_bytes * count // max(scatter.nbytes, 1), 1)
             part = -(-part // grain) * grain
             if count >= 2 * part:
-                yield (Decision(kind, 0, part),)  # type: ignore[arg-type]
+                yield (Decision(kind, 0, part),)  # type: ignore[arg-type]  # both are kinds
         return
     block = find(others, "block")
     grain = step * block.amount if block is not None and block.axis == axis else step
